@@ -1,0 +1,143 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// PauseRequest is a pause as it is asked for: its ends are counted from the
+// moment at which the registry takes it.
+type PauseRequest struct {
+	Mode     Mode
+	Reason   string
+	By       string
+	For      time.Duration // zero means until resumed
+	Deadline time.Duration // of a drain; zero means none
+}
+
+// Pause puts p on target, in place of a pause that it has already. When it
+// returns no later decision leads there. The pause comes back as stored.
+func (r *Registry) Pause(ctx context.Context, target Target, p PauseRequest) (Pause, error) {
+	if p.Mode == Stop && p.For != 0 {
+		return Pause{}, fmt.Errorf("%w: mode stop ends by resume only, not after a time", ErrInvalid)
+	}
+	if p.For < 0 || p.Deadline < 0 {
+		return Pause{}, fmt.Errorf("%w: a pause cannot end before it begins", ErrInvalid)
+	}
+	now, err := r.Time(ctx)
+	if err != nil {
+		return Pause{}, fmt.Errorf("pause %s: %w", target, err)
+	}
+	stored := Pause{Mode: p.Mode, Reason: p.Reason, By: p.By, Since: now}
+	if p.For > 0 {
+		stored.Until = now.Add(p.For)
+	}
+	if p.Deadline > 0 {
+		stored.Deadline = now.Add(p.Deadline)
+	}
+	body, err := json.Marshal(struct {
+		Pause
+		Epoch int64 `json:"epoch,omitempty"` // the script adds it
+	}{Pause: stored})
+	if err != nil {
+		return Pause{}, fmt.Errorf("encode pause of %s: %w", target, err)
+	}
+	re, err := r.runAt(ctx, now, pauseScript, target.String(), body, p.By, p.Reason)
+	if err != nil {
+		return Pause{}, fmt.Errorf("pause %s: %w", target, err)
+	}
+	stored.Epoch = re.number
+	return stored, nil
+}
+
+// Resume lifts the pause on target and no other. was is false if there was none.
+func (r *Registry) Resume(ctx context.Context, target Target, by, reason string) (epoch int64, was bool, err error) {
+	re, err := r.run(ctx, resumeScript, target.String(), by, reason)
+	if err != nil {
+		return 0, false, fmt.Errorf("resume %s: %w", target, err)
+	}
+	return re.number, re.word == "ok", nil
+}
+
+// ChangeGroup reads the record of the group called id, an empty one if there is
+// none, lets change alter it, and stores it. Fields that this version does not
+// know are kept. An error of change comes back as it is; [ErrConflict] when
+// others kept changing the record.
+func (r *Registry) ChangeGroup(ctx context.Context, id string, change func(*Group) error) (Group, error) {
+	var err error
+	for range 3 {
+		var g Group
+		if g, err = r.changeGroupOnce(ctx, id, change); !errors.Is(err, ErrConflict) {
+			return g, err
+		}
+	}
+	return Group{}, err
+}
+
+func (r *Registry) changeGroupOnce(ctx context.Context, id string, change func(*Group) error) (Group, error) {
+	old, err := r.field(ctx, r.keys.groups, id)
+	if err != nil {
+		return Group{}, fmt.Errorf("read group %s: %w", id, err)
+	}
+	var g Group
+	if old != "" && json.Unmarshal([]byte(old), &g) != nil {
+		g = Group{} // an unreadable record is replaced
+	}
+	g.ID = id
+	if err := change(&g); err != nil {
+		return g, err
+	}
+	if err := g.Check(); err != nil {
+		return g, err
+	}
+	body, err := mergeUnknown(old, g)
+	if err != nil {
+		return g, fmt.Errorf("encode group %s: %w", id, err)
+	}
+	if _, err := r.run(ctx, groupScript, id, old, body); err != nil {
+		return g, fmt.Errorf("store group %s: %w", id, err)
+	}
+	return g, nil
+}
+
+// RemoveGroup removes the record of the group called id; its nodes stay. was is
+// false if there was none.
+func (r *Registry) RemoveGroup(ctx context.Context, id string) (was bool, err error) {
+	old, err := r.field(ctx, r.keys.groups, id)
+	if err != nil || old == "" {
+		return false, err
+	}
+	if _, err := r.run(ctx, groupScript, id, old, ""); err != nil {
+		return false, fmt.Errorf("remove group %s: %w", id, err)
+	}
+	return true, nil
+}
+
+// mergeUnknown encodes g and adds the members of old, a JSON object, that Group
+// has no field for.
+func mergeUnknown(old string, g Group) ([]byte, error) {
+	body, err := json.Marshal(g)
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(old), &members) != nil {
+		return body, nil
+	}
+	for f := range reflect.TypeFor[Group]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		delete(members, name)
+	}
+	if len(members) == 0 {
+		return body, nil
+	}
+	if err := json.Unmarshal(body, &members); err != nil {
+		return nil, err
+	}
+	return json.Marshal(members)
+}

@@ -1,0 +1,133 @@
+package cluster_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/detourhq/detour/pkg/cluster"
+)
+
+func testAPauseIsStoredAsItWasAskedFor(t *testing.T, r *cluster.Registry, _ redis.UniversalClient) {
+	before := epoch(t, r)
+	p, err := r.Pause(t.Context(), cluster.GroupTarget("blue"), cluster.PauseRequest{
+		Mode: cluster.Drain, Reason: `"quoted" }`, By: "ops", For: time.Minute, Deadline: time.Second,
+	})
+	require.NoError(t, err)
+	assert.Greater(t, p.Epoch, before)
+	assert.Equal(t, p.Since.Add(time.Minute), p.Until)
+	assert.Equal(t, p.Since.Add(time.Second), p.Deadline)
+	s := snapshot(t, r)
+	assert.Equal(t, map[cluster.Target]cluster.Pause{cluster.GroupTarget("blue"): p}, s.Pauses)
+	assert.Equal(t, p.Epoch, s.Epoch)
+
+	q, err := r.Pause(t.Context(), cluster.GroupTarget("blue"), cluster.PauseRequest{Mode: cluster.Stop})
+	require.NoError(t, err)
+	assert.Greater(t, q.Epoch, p.Epoch)
+	assert.Equal(t, q, snapshot(t, r).Pauses[cluster.GroupTarget("blue")], "the same target again replaces")
+}
+
+func testResumeLiftsOneTargetOnly(t *testing.T, r *cluster.Registry, _ redis.UniversalClient) {
+	for _, target := range []cluster.Target{cluster.All, cluster.NodeTarget("n1")} {
+		_, err := r.Pause(t.Context(), target, cluster.PauseRequest{Mode: cluster.Redirect})
+		require.NoError(t, err)
+	}
+	moved, was, err := r.Resume(t.Context(), cluster.NodeTarget("n1"), "ops", "done")
+	require.NoError(t, err)
+	assert.True(t, was)
+	assert.Equal(t, moved, epoch(t, r))
+	_, was, err = r.Resume(t.Context(), cluster.NodeTarget("n1"), "ops", "done")
+	require.NoError(t, err)
+	assert.False(t, was, "what is not paused")
+	assert.Equal(t, moved, epoch(t, r), "moves nothing")
+	assert.Contains(t, snapshot(t, r).Pauses, cluster.All)
+}
+
+func testAPauseThatCannotBeMeantIsRefused(t *testing.T, r *cluster.Registry, raw redis.UniversalClient) {
+	before := dump(t, raw)
+	for _, p := range []cluster.PauseRequest{{Mode: cluster.Stop, For: time.Minute}, {For: -1}, {Deadline: -1}} {
+		_, err := r.Pause(t.Context(), cluster.All, p)
+		assert.ErrorIs(t, err, cluster.ErrInvalid)
+	}
+	assert.Equal(t, before, dump(t, raw))
+}
+
+func testEveryChangeIsAnnounced(t *testing.T, r *cluster.Registry, raw redis.UniversalClient) {
+	sub := raw.Subscribe(t.Context(), prefix+":changes")
+	defer func() { _ = sub.Close() }()
+	_, err := sub.Receive(t.Context())
+	require.NoError(t, err)
+	p, err := r.Pause(t.Context(), cluster.All, cluster.PauseRequest{Mode: cluster.Redirect, By: "ops", Reason: "why"})
+	require.NoError(t, err)
+	m, err := sub.ReceiveMessage(shortContext(t))
+	require.NoError(t, err)
+	assert.Equal(t, p.Epoch, atoi(t, m.Payload))
+	events := raw.XRange(t.Context(), prefix+":events", "-", "+").Val()
+	require.Len(t, events, 1)
+	assert.Equal(t, "paused", events[0].Values["kind"])
+	assert.Equal(t, "all", events[0].Values["target"])
+	assert.Equal(t, "ops", events[0].Values["by"])
+	assert.Equal(t, "why", events[0].Values["reason"])
+}
+
+func testAGroupChangesOnlyWhereItIsToldTo(t *testing.T, r *cluster.Registry, raw redis.UniversalClient) {
+	stored := `{"id":"blue","title":"Blue","future":{"kept":true},"fallbacks":["green"]}`
+	require.NoError(t, raw.HSet(t.Context(), prefix+":groups", "blue", stored).Err())
+	before := epoch(t, r)
+	g, err := r.ChangeGroup(t.Context(), "blue", func(g *cluster.Group) error {
+		g.Service = "shop"
+		g.Fallbacks = nil
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, cluster.Group{ID: "blue", Title: "Blue", Service: "shop"}, g)
+	assert.JSONEq(t, `{"id":"blue","title":"Blue","service":"shop","future":{"kept":true}}`,
+		raw.HGet(t.Context(), prefix+":groups", "blue").Val(), "an unknown field is kept")
+	assert.Greater(t, epoch(t, r), before)
+	assert.Equal(t, "shop", snapshot(t, r).Service("blue"))
+
+	refused := errors.New("refused")
+	_, err = r.ChangeGroup(t.Context(), "blue", func(*cluster.Group) error { return refused })
+	require.ErrorIs(t, err, refused)
+	_, err = r.ChangeGroup(t.Context(), "blue", func(g *cluster.Group) error { g.Paths = []string{"x"}; return nil })
+	require.ErrorIs(t, err, cluster.ErrInvalid)
+}
+
+func testAGroupChangedMeanwhileIsReadAgain(t *testing.T, r *cluster.Registry, raw redis.UniversalClient) {
+	calls := 0
+	g, err := r.ChangeGroup(t.Context(), "blue", func(g *cluster.Group) error {
+		if calls++; calls == 1 {
+			require.NoError(t, raw.HSet(t.Context(), prefix+":groups", "blue", `{"id":"blue","title":"theirs"}`).Err())
+		}
+		g.Service = "ours"
+		return nil
+	})
+	require.NoError(t, err)
+	assert.Equal(t, 2, calls)
+	assert.Equal(t, cluster.Group{ID: "blue", Title: "theirs", Service: "ours"}, g)
+
+	_, err = r.ChangeGroup(t.Context(), "blue", func(g *cluster.Group) error {
+		calls++
+		return raw.HSet(t.Context(), prefix+":groups", "blue", `{"id":"blue","title":"`+string(rune('a'+calls))+`"}`).Err()
+	})
+	assert.ErrorIs(t, err, cluster.ErrConflict)
+}
+
+func testARemovedGroupLeavesItsNodes(t *testing.T, r *cluster.Registry, _ redis.UniversalClient) {
+	register(t, r, node("n1"))
+	_, err := r.ChangeGroup(t.Context(), "blue", func(g *cluster.Group) error { g.Title = "Blue"; return nil })
+	require.NoError(t, err)
+	was, err := r.RemoveGroup(t.Context(), "blue")
+	require.NoError(t, err)
+	assert.True(t, was)
+	was, err = r.RemoveGroup(t.Context(), "blue")
+	require.NoError(t, err)
+	assert.False(t, was)
+	s := snapshot(t, r)
+	assert.Empty(t, s.Groups)
+	assert.Len(t, s.Nodes, 1)
+}
