@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
@@ -28,7 +29,11 @@ import (
 //   - neither CLIENT SETINFO nor MAINT_NOTIFICATIONS: a round trip each for every
 //     new connection, and unknown to some servers;
 //   - pipelines share the connections of single commands.
+//
+// The library's own log is switched off for the process: what matters comes back
+// as an error.
 func Dial(rawURL string, budget time.Duration) (redis.UniversalClient, error) {
+	logging.Disable()
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("%w: registry URL cannot be parsed", ErrInvalid)

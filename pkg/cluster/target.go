@@ -68,3 +68,14 @@ func (t Target) String() string {
 	}
 	return string(t.Kind) + ":" + t.ID + t.Path
 }
+
+// Reaches reports whether a pause on t covers n, in whole or in part.
+func (t Target) Reaches(n *Node) bool {
+	switch t.Kind {
+	case AllKind:
+		return true
+	case GroupKind:
+		return t.ID == n.Group
+	}
+	return t.ID == n.ID
+}
