@@ -110,7 +110,7 @@ func testAGroupChangedMeanwhileIsReadAgain(t *testing.T, r *cluster.Registry, ra
 	assert.Equal(t, 2, calls)
 	assert.Equal(t, cluster.Group{ID: "blue", Title: "theirs", Service: "ours"}, g)
 
-	_, err = r.ChangeGroup(t.Context(), "blue", func(g *cluster.Group) error {
+	_, err = r.ChangeGroup(t.Context(), "blue", func(*cluster.Group) error {
 		calls++
 		return raw.HSet(t.Context(), prefix+":groups", "blue", `{"id":"blue","title":"`+string(rune('a'+calls))+`"}`).Err()
 	})
