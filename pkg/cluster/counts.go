@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -30,9 +31,28 @@ func (c *Counts) Add(now Millis, names ...string) {
 
 // queueCounts adds c to the registry's hash of its minute.
 func (r *Registry) queueCounts(ctx context.Context, pipe redis.Pipeliner, c Counts) {
-	key := r.keys.stats + strconv.FormatInt(c.minute, 10)
+	key := r.statsKey(c.minute)
 	for name, n := range c.by {
 		pipe.HIncrBy(ctx, key, name, n)
 	}
 	pipe.Expire(ctx, key, statsTTL)
+}
+
+func (r *Registry) statsKey(minute int64) string { return r.keys.stats + strconv.FormatInt(minute, 10) }
+
+// Erase removes everything that the registry holds of its cluster, and the counts
+// made since began. It is for clusters that were made for a test or a demo.
+func (r *Registry) Erase(ctx context.Context, began Millis) error {
+	now, err := r.Time(ctx)
+	if err != nil {
+		return fmt.Errorf("erase cluster: %w", err)
+	}
+	keys := r.keys.declared()
+	for m := int64(began) / time.Minute.Milliseconds(); m <= int64(now)/time.Minute.Milliseconds(); m++ {
+		keys = append(keys, r.statsKey(m))
+	}
+	if err := r.client.Del(ctx, keys...).Err(); err != nil {
+		return fmt.Errorf("erase cluster: %w", err)
+	}
+	return nil
 }

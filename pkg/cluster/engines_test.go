@@ -37,6 +37,7 @@ var registryTests = []struct {
 	{"A pause is stored as it was asked for", testAPauseIsStoredAsItWasAskedFor},
 	{"Resume lifts one target only", testResumeLiftsOneTargetOnly},
 	{"A pause that cannot be meant is refused", testAPauseThatCannotBeMeantIsRefused},
+	{"A lost pause is reasserted unless resumed since", testALostPauseIsReassertedUnlessResumedSince},
 	{"Every change is announced", testEveryChangeIsAnnounced},
 	{"A group changes only where it is told to", testAGroupChangesOnlyWhereItIsToldTo},
 	{"A group changed meanwhile is read again", testAGroupChangedMeanwhileIsReadAgain},

@@ -40,10 +40,7 @@ func (r *Registry) Pause(ctx context.Context, target Target, p PauseRequest) (Pa
 	if p.Deadline > 0 {
 		stored.Deadline = now.Add(p.Deadline)
 	}
-	body, err := json.Marshal(struct {
-		Pause
-		Epoch int64 `json:"epoch,omitempty"` // the script adds it
-	}{Pause: stored})
+	body, err := encodePause(stored)
 	if err != nil {
 		return Pause{}, fmt.Errorf("encode pause of %s: %w", target, err)
 	}
@@ -53,6 +50,29 @@ func (r *Registry) Pause(ctx context.Context, target Target, p PauseRequest) (Pa
 	}
 	stored.Epoch = re.number
 	return stored, nil
+}
+
+// encodePause leaves the epoch out: the script that stores the pause adds it.
+func encodePause(p Pause) ([]byte, error) {
+	return json.Marshal(struct {
+		Pause
+		Epoch int64 `json:"epoch,omitempty"`
+	}{Pause: p})
+}
+
+// Reassert puts p, which was read from the registry before the registry lost it,
+// back on target. written is false if target is paused, or was resumed since p:
+// then nothing changes. by names who knew it.
+func (r *Registry) Reassert(ctx context.Context, target Target, p Pause, by string) (written bool, err error) {
+	body, err := encodePause(p)
+	if err != nil {
+		return false, fmt.Errorf("encode pause of %s: %w", target, err)
+	}
+	re, err := r.run(ctx, reassertScript, target.String(), body, p.Epoch, by)
+	if err != nil {
+		return false, fmt.Errorf("re-assert pause of %s: %w", target, err)
+	}
+	return re.word == "ok", nil
 }
 
 // Resume lifts the pause on target and no other. was is false if there was none.

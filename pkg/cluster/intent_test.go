@@ -56,6 +56,41 @@ func testAPauseThatCannotBeMeantIsRefused(t *testing.T, r *cluster.Registry, raw
 	assert.Equal(t, before, dump(t, raw))
 }
 
+func testALostPauseIsReassertedUnlessResumedSince(t *testing.T, r *cluster.Registry, raw redis.UniversalClient) {
+	blue := cluster.GroupTarget("blue")
+	p, err := r.Pause(t.Context(), blue, cluster.PauseRequest{Mode: cluster.Drain, Reason: "why", By: "ops", For: time.Hour})
+	require.NoError(t, err)
+	written, err := r.Reassert(t.Context(), blue, p, "n1")
+	require.NoError(t, err)
+	assert.False(t, written, "it stands")
+
+	require.NoError(t, raw.HDel(t.Context(), prefix+":pauses", blue.String()).Err())
+	written, err = r.Reassert(t.Context(), blue, p, "n1")
+	require.NoError(t, err)
+	assert.True(t, written)
+	back := snapshot(t, r).Pauses[blue]
+	assert.Greater(t, back.Epoch, p.Epoch)
+	p.Epoch = back.Epoch
+	assert.Equal(t, p, back, "as it was but for the epoch")
+
+	_, _, err = r.Resume(t.Context(), blue, "ops", "")
+	require.NoError(t, err)
+	for range 120 { // more than one fetch of events later
+		_, err = r.Pause(t.Context(), cluster.NodeTarget("other"), cluster.PauseRequest{})
+		require.NoError(t, err)
+	}
+	before := dump(t, raw)
+	written, err = r.Reassert(t.Context(), blue, p, "n1")
+	require.NoError(t, err)
+	assert.False(t, written, "it was resumed since")
+	assert.Equal(t, before, dump(t, raw))
+
+	require.NoError(t, raw.FlushDB(t.Context()).Err())
+	written, err = r.Reassert(t.Context(), blue, p, "n1")
+	require.NoError(t, err)
+	assert.True(t, written, "of a registry that was emptied only the nodes know")
+}
+
 func testEveryChangeIsAnnounced(t *testing.T, r *cluster.Registry, raw redis.UniversalClient) {
 	sub := raw.Subscribe(t.Context(), prefix+":changes")
 	defer func() { _ = sub.Close() }()

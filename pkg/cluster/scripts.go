@@ -27,6 +27,9 @@ var pauseLua string
 //go:embed lua/resume.lua
 var resumeLua string
 
+//go:embed lua/reassert.lua
+var reassertLua string
+
 //go:embed lua/group.lua
 var groupLua string
 
@@ -50,6 +53,7 @@ var (
 	leaveScript    = redis.NewScript(commonLua + leaveLua)
 	pauseScript    = redis.NewScript(commonLua + pauseLua)
 	resumeScript   = redis.NewScript(commonLua + resumeLua)
+	reassertScript = redis.NewScript(commonLua + reassertLua)
 	groupScript    = redis.NewScript(commonLua + groupLua)
 	leaseScript    = redis.NewScript(commonLua + leaseLua)
 	pruneScript    = redis.NewScript(commonLua + pruneLua)
