@@ -28,7 +28,8 @@ import (
 //     each that may be dead;
 //   - neither CLIENT SETINFO nor MAINT_NOTIFICATIONS: a round trip each for every
 //     new connection, and unknown to some servers;
-//   - pipelines share the connections of single commands.
+//   - pipelines share the connections of single commands;
+//   - a server that is back is found at once, see forgiving.
 //
 // The library's own log is switched off for the process: what matters comes back
 // as an error.
@@ -81,6 +82,7 @@ func dialOne(u *url.URL, budget time.Duration) (redis.UniversalClient, error) {
 	o.ConnMaxIdleTime = maxIdleTime
 	o.DisableIdentity = true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	o.Dialer = forgiving(dial(budget, o.TLSConfig))
 	return redis.NewClient(o), nil
 }
 
@@ -98,6 +100,7 @@ func dialCluster(u *url.URL, budget time.Duration) (redis.UniversalClient, error
 	o.DisableIdentity = true
 	o.DisableRoutingPolicies = true // else COMMAND, 50 kB, before the first one
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	o.Dialer = forgiving(dial(budget, o.TLSConfig))
 	return redis.NewClusterClient(o), nil
 }
 

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/detourhq/detour/internal/command"
+	"github.com/detourhq/detour/internal/config"
+	"github.com/detourhq/detour/internal/demo"
+	"github.com/detourhq/detour/internal/sweep"
+	"github.com/detourhq/detour/pkg/cluster"
+)
+
+// Exit codes.
+const (
+	done   = 0
+	failed = 1
+	usage  = 2
+)
+
+// app is one call of the program. Every field but those of flags is required.
+type app struct {
+	environment    map[string]string
+	stdout, stderr io.Writer
+	terminal       bool // stderr is one: progress may redraw itself
+
+	json           bool
+	redis, cluster string
+}
+
+// errUsage reports a call that cannot be meant.
+var errUsage = errors.New("usage")
+
+// run carries out args and returns the exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root() //nolint:contextcheck // each command gets the context that ExecuteContext is given
+	root.SetArgs(args)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return done
+	case errors.Is(err, errQuiet):
+		return failed
+	}
+	fmt.Fprintln(a.stderr, "detour:", err)
+	for _, theirs := range []error{errUsage, command.ErrUsage, cluster.ErrInvalid, demo.ErrConfig} {
+		if errors.Is(err, theirs) {
+			return usage
+		}
+	}
+	return failed
+}
+
+// errQuiet ends with 1 when everything was said already.
+var errQuiet = errors.New("failed")
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "detour",
+		Short: "Take nodes out of service on AWS without a user noticing",
+		Long: `Detour keeps users served while nodes behind a load balancer are paused: their
+traffic is answered with 307 to a healthy node. Nodes are in a registry on Redis
+or Valkey; this program puts them there, pauses and resumes them, and tells who
+is offered and why.
+
+The registry is named by --redis and --cluster, or by DETOUR_REDIS_URL and
+DETOUR_CLUSTER. "detour demo" needs neither, and shows it all on this machine.`,
+		Example: `  detour demo
+  detour register --id n1 --group blue --endpoint https://n1.example.com
+  detour pause group:blue --for 10m --reason "release 42"
+  detour explain https://app.example.com/cart
+  detour resume group:blue`,
+		Args:          subcommand,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.redis, "redis", "", "registry URL, redis://… or rediss://… (default $DETOUR_REDIS_URL)")
+	flags.StringVar(&a.cluster, "cluster", "", `name of the cluster (default $DETOUR_CLUSTER, else "default")`)
+	flags.BoolVar(&a.json, "json", false, "one JSON object on standard output")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w: %w (see %q)", errUsage, err, c.CommandPath()+" --help")
+	})
+	root.AddCommand(a.pauseCommand(), a.resumeCommand(), a.statusCommand(), a.explainCommand(), a.registerCommand(),
+		a.leaveCommand(), a.groupCommand(), a.sweepCommand(), a.agentCommand(), a.demoCommand())
+	return root
+}
+
+// subcommand is for commands that do nothing by themselves.
+func subcommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s has no command %q (see %q)", errUsage, c.CommandPath(), args[0], c.CommandPath()+" --help")
+}
+
+// exactly wants n arguments, named in the error.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		return fmt.Errorf("%w: %s takes %d arguments %v, not %d (see %q)", errUsage, c.CommandPath(), len(names), names, len(args), c.CommandPath()+" --help")
+	}
+}
+
+// settings reads the environment and lays the flags over it.
+func (a *app) settings() (config.Heartbeat, error) {
+	environment := make(map[string]string, len(a.environment)+2)
+	for k, v := range a.environment {
+		environment[k] = v
+	}
+	if a.redis != "" {
+		environment["DETOUR_REDIS_URL"] = a.redis
+	}
+	if a.cluster != "" {
+		environment["DETOUR_CLUSTER"] = a.cluster
+	}
+	c, err := config.ReadHeartbeat(environment)
+	if err != nil {
+		return c, fmt.Errorf("%w: %w", errUsage, err)
+	}
+	if c.URL == "" {
+		return c, fmt.Errorf("%w: no registry is named: give --redis redis://HOST:PORT, or set DETOUR_REDIS_URL", errUsage)
+	}
+	return c, nil
+}
+
+// do runs one command on the registry and shows the result: as JSON, or by show.
+func do[T any](ctx context.Context, a *app, c command.Command, show func(*T)) error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	registry, err := settings.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = registry.Close() }()
+	runner := &command.Runner{
+		Cluster: settings.Cluster, Registry: registry, Redirect: settings.Redirector(settings.Liveness), Wall: time.Now,
+		Sweeper: sweep.New(registry, settings.Sweep(), nil, time.Now, a.logger()),
+	}
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	result, err := runner.Run(ctx, c)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return json.NewEncoder(a.stdout).Encode(result)
+	}
+	if typed, ok := result.(*T); ok {
+		show(typed)
+	}
+	return nil
+}
+
+// commandLimit bounds a command as a whole; each registry call has its own.
+const commandLimit = 30 * time.Second
+
+func (a *app) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// warn shows warnings on standard error.
+func (a *app) warn(warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintln(a.stderr, "warning:", w)
+	}
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

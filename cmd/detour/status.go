@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/detourhq/detour/internal/command"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Who is in the cluster, who is offered, what is paused",
+		Long: `Status shows every group and node with what it reports, whether new traffic is
+offered to it, and why not; the pauses in force; and what in the registry cannot
+be read.`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return do(c.Context(), a, command.Command{Verb: "status"}, a.showStatus)
+		},
+	}
+}
+
+func (a *app) showStatus(s *command.Status) {
+	fmt.Fprintf(a.stdout, "cluster %s, epoch %d, %s\n", s.Cluster, s.Epoch, s.Time.Time().Format(time.RFC3339))
+	if s.FailOpen {
+		fmt.Fprintln(a.stdout, "every unpaused node looks stale: staleness is ignored")
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "\nGROUP\tNODE\tREPORTS\tOFFERED\tSILENT\tVERSION\tENDPOINT")
+	for _, g := range s.Groups {
+		name := g.ID
+		if g.Paused {
+			name += " (paused)"
+		}
+		if len(g.Nodes) == 0 {
+			fmt.Fprintf(w, "%s\t-\t\t\t\t\t\n", name)
+		}
+		for _, n := range g.Nodes {
+			silent := (time.Duration(n.SilentMS) * time.Millisecond).Round(100 * time.Millisecond)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, n.ID, cmp.Or(string(n.Status), "nothing"), offered(n.Offered, n.Why), silent, cmp.Or(n.Version, "-"), n.Endpoint)
+		}
+	}
+	if len(s.Pauses) > 0 {
+		fmt.Fprintln(w, "\nPAUSED\tMODE\tBY\tUNTIL\tREASON")
+		for _, p := range s.Pauses {
+			until := "resumed"
+			if p.Until != 0 {
+				until = p.Until.Time().Format(time.RFC3339)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Target, p.Mode, p.By, until, p.Reason)
+		}
+	}
+	_ = w.Flush()
+	for _, b := range s.Broken {
+		fmt.Fprintf(a.stderr, "warning: %s %.60q cannot be read: %s\n", b.Key, b.Field, b.Error)
+	}
+}
+
+func offered(yes bool, why string) string {
+	if yes {
+		return "yes"
+	}
+	return "no: " + why
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	var method string
+	c := &cobra.Command{
+		Use:   "explain URL",
+		Short: "Where a request would be led now, and why",
+		Long: `Explain decides a request for URL (or for a path alone) as the redirect function
+would now, by this shell's DETOUR_* variables, and tells of every node of the
+service whether it is offered and why not.`,
+		Example: `  detour explain https://app.example.com/cart
+  detour explain /shop/42 --method POST`,
+		Args: exactly("URL"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return do(c.Context(), a, command.Command{Verb: "explain", URL: args[0], Method: method}, a.showExplained)
+		},
+	}
+	c.Flags().StringVar(&method, "method", "GET", "the request's method")
+	return c
+}
+
+func (a *app) showExplained(x *command.Explained) {
+	fmt.Fprintf(a.stdout, "%s: %s, %d\n", x.URL, x.Outcome, x.StatusCode)
+	if x.Location != "" {
+		fmt.Fprintf(a.stdout, "to node %s: %s\n", x.Node, x.Location)
+	}
+	if x.Reason != "" {
+		fmt.Fprintln(a.stdout, x.Reason)
+	}
+	fmt.Fprintf(a.stdout, "meant for %s of service %s, %d hops behind it, epoch %d\n\n",
+		cmp.Or(x.OriginNode, x.Group, "any group"), cmp.Or(x.Service, "(default)"), x.Hops, x.Epoch)
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "GROUP\tNODE\tOFFERED")
+	for _, n := range x.Nodes {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", n.Group, n.ID, offered(n.Offered, n.Why))
+	}
+	_ = w.Flush()
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/detourhq/detour/internal/metrics"
+)
+
+const (
+	// oldest is the age at which a tick is dropped: the next one is due.
+	oldest = 50 * time.Second
+	// margin is what is left of the function's time after the last sweep.
+	margin = 5 * time.Second
+)
+
+// ticked says what one tick did.
+type ticked struct {
+	Sweeps  int  `json:"sweeps"`
+	Pruned  int  `json:"pruned"`
+	Errors  int  `json:"errors"`
+	Dropped bool `json:"dropped,omitempty"` // it was too old
+}
+
+// tick sweeps every so often until shortly before the function's deadline: a
+// schedule is never finer than a minute.
+func (h *handler) tick(ctx context.Context, due time.Time) ticked {
+	age := time.Duration(0)
+	if !due.IsZero() {
+		age = h.wall().Sub(due)
+	}
+	if age > oldest {
+		h.log.WarnContext(ctx, "tick is too old, dropped", "due", due)
+		return ticked{Dropped: true}
+	}
+	var t ticked
+	for {
+		h.sweep(ctx, &t)
+		if !h.pause(ctx) {
+			break
+		}
+	}
+	h.measure(ctx, age, t)
+	return t
+}
+
+func (h *handler) sweep(ctx context.Context, t *ticked) {
+	t.Sweeps++
+	result, err := h.runner.Sweeper.Sweep(ctx)
+	if err != nil {
+		t.Errors++
+		h.log.ErrorContext(ctx, "sweep ended early", "err", err)
+	}
+	t.Pruned += len(result.PrunedIDs)
+}
+
+// pause waits until the next sweep; false means that there is no time for one.
+func (h *handler) pause(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	if !ok || deadline.Sub(h.wall()) < h.every+margin {
+		return false
+	}
+	timer := time.NewTimer(h.every)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (h *handler) measure(ctx context.Context, age time.Duration, t ticked) {
+	err := metrics.Write(h.metrics, h.wall(), map[string]string{"Cluster": h.runner.Cluster}, map[string]float64{
+		"TickAge":        float64(age.Milliseconds()),
+		"Pruned":         float64(t.Pruned),
+		"RegistryErrors": float64(t.Errors),
+	})
+	if err != nil {
+		h.log.ErrorContext(ctx, "metrics were not written", "err", err)
+	}
+}

@@ -1,0 +1,92 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/detourhq/detour/internal/sweep"
+	"github.com/detourhq/detour/pkg/cluster"
+	"github.com/detourhq/detour/pkg/redirect"
+)
+
+// ErrUsage reports a command that cannot be meant: unknown, or with a field out
+// of form.
+var ErrUsage = errors.New("usage")
+
+// Command is one verb and what it needs; fields that a verb does not name are
+// ignored. Durations are in milliseconds.
+type Command struct {
+	Verb   string `json:"command"`
+	Target string `json:"target,omitempty"` // pause, resume
+	Reason string `json:"reason,omitempty"` // pause, resume
+	By     string `json:"by,omitempty"`     // pause, resume; the caller's own word
+
+	Mode       string `json:"mode,omitempty"`        // pause; empty means redirect
+	ForMS      int64  `json:"for_ms,omitempty"`      // pause; zero means until resumed
+	DeadlineMS int64  `json:"deadline_ms,omitempty"` // pause in mode drain; zero means none
+
+	URL    string `json:"url,omitempty"`    // explain
+	Method string `json:"method,omitempty"` // explain; empty means GET
+
+	Node   *cluster.Descriptor `json:"node,omitempty"`   // register
+	Status cluster.Status      `json:"status,omitempty"` // register; empty means active
+	Load   *float64            `json:"load,omitempty"`   // register; nil means no figures
+
+	ID    string          `json:"id,omitempty"`    // leave, group-put, group-rm
+	Group json.RawMessage `json:"group,omitempty"` // group-put: the members of [cluster.Group] to change
+}
+
+// Runner carries out commands on one cluster. Every field is required.
+type Runner struct {
+	Cluster  string
+	Registry *cluster.Registry
+	Redirect redirect.Config
+	Sweeper  *sweep.Sweeper
+	Wall     func() time.Time
+}
+
+type verb func(r *Runner, ctx context.Context, c Command) (any, error)
+
+var verbs = map[string]verb{
+	"pause":      (*Runner).pause,
+	"resume":     (*Runner).resume,
+	"status":     (*Runner).status,
+	"explain":    (*Runner).explain,
+	"register":   (*Runner).register,
+	"leave":      (*Runner).leave,
+	"group-put":  (*Runner).groupPut,
+	"group-list": (*Runner).groupList,
+	"group-rm":   (*Runner).groupRemove,
+	"sweep":      (*Runner).sweep,
+}
+
+// Run carries out c and returns what there is to say of it, one JSON object's
+// worth. The error wraps [ErrUsage] or [cluster.ErrInvalid] when c is at fault,
+// and else tells what the registry answered.
+func (r *Runner) Run(ctx context.Context, c Command) (any, error) {
+	run, ok := verbs[c.Verb]
+	if !ok {
+		known := slices.Sorted(maps.Keys(verbs))
+		return nil, fmt.Errorf("%w: command %.40q is none of %s", ErrUsage, c.Verb, strings.Join(known, ", "))
+	}
+	return run(r, ctx, c)
+}
+
+func (r *Runner) sweep(ctx context.Context, _ Command) (any, error) {
+	result, err := r.Sweeper.Sweep(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &result, nil
+}
+
+// snapshot reads the registry and its time.
+func (r *Runner) snapshot(ctx context.Context) (*cluster.Snapshot, error) {
+	return r.Registry.Snapshot(ctx, r.Wall)
+}

@@ -1,0 +1,143 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/detourhq/detour/internal/localalb"
+	"github.com/detourhq/detour/internal/locallambda"
+	"github.com/detourhq/detour/pkg/cluster"
+)
+
+const (
+	functionGroup = "detour" // target group of the redirect function
+	functionARN   = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/detour/73e2d6bc24d8a067"
+
+	functionCopies  = 4
+	functionTimeout = 10 * time.Second
+
+	// registryBudget is what one operation on the registry may take. The machine
+	// may be busy with all the rest of the demo.
+	registryBudget = 2 * time.Second
+)
+
+// startDetour opens the registry, has the nodes join it and starts the redirect
+// function.
+func (w *world) startDetour(ctx context.Context) error {
+	address, err := w.registryURL()
+	if err != nil {
+		return err
+	}
+	name := clusterName()
+	if err := w.openRegistry(ctx, address, name); err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if err := w.recordGroup(ctx, g); err != nil {
+			return err
+		}
+	}
+	for _, n := range w.nodes {
+		w.atEnd(n.leave)
+		if err := n.join(ctx, w.registry); err != nil {
+			return err
+		}
+	}
+	return w.startFunction(ctx, address, name)
+}
+
+// registryURL returns the URL of the registry that was given, or else of an
+// embedded one.
+func (w *world) registryURL() (string, error) {
+	if w.config.RedisURL != "" {
+		return w.config.RedisURL, nil
+	}
+	embedded, err := miniredis.Run()
+	if err != nil {
+		return "", fmt.Errorf("start embedded registry: %w", err)
+	}
+	w.atEnd(func(context.Context) error { embedded.Close(); return nil })
+	return "redis://" + embedded.Addr(), nil
+}
+
+func (w *world) openRegistry(ctx context.Context, address, name string) error {
+	client, err := cluster.Dial(address, registryBudget)
+	if err != nil {
+		return fmt.Errorf("open registry: %w", err)
+	}
+	registry, err := cluster.NewRegistry(client, name)
+	if err != nil {
+		return fmt.Errorf("open registry: %w", err)
+	}
+	w.registry = registry
+	w.atEnd(func(context.Context) error { return registry.Close() })
+	began, err := registry.Time(ctx)
+	if err != nil {
+		return fmt.Errorf("open registry: %w", err)
+	}
+	if w.config.RedisURL == "" {
+		return nil // it goes as a whole
+	}
+	w.atEnd(func(ctx context.Context) error { return registry.Erase(ctx, began) })
+	return nil
+}
+
+// recordGroup tells the redirect function which requests mean group.
+func (w *world) recordGroup(ctx context.Context, group string) error {
+	_, err := w.registry.ChangeGroup(ctx, group, func(g *cluster.Group) error {
+		g.Paths = []string{prefix(group)}
+		g.DetourTargetGroup = functionARN
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("record group %s: %w", group, err)
+	}
+	return nil
+}
+
+// startFunction runs the redirect function and makes it a target group.
+func (w *world) startFunction(ctx context.Context, registry, name string) error {
+	binary, err := w.functionBinary(ctx)
+	if err != nil {
+		return err
+	}
+	function, err := locallambda.New(locallambda.Config{
+		Binary: binary, Name: "redirect", Copies: functionCopies, WaitForCopy: true, Timeout: functionTimeout,
+		Env: map[string]string{
+			"DETOUR_REDIS_URL":     registry,
+			"DETOUR_CLUSTER":       name,
+			"DETOUR_REDIS_TIMEOUT": registryBudget.String(),
+			"DETOUR_PULSE_EVERY":   pulseEvery.String(),
+			"DETOUR_FADE_IN":       (2 * time.Second).String(),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	w.atEnd(func(context.Context) error { function.Close(); return nil })
+	return w.balancer.AddLambdaGroup(functionGroup, localalb.LambdaGroup{
+		Function: function, MultiValueHeaders: true, ARN: functionARN,
+	})
+}
+
+// functionBinary returns the path of the redirect function, built if none was
+// given.
+func (w *world) functionBinary(ctx context.Context) (string, error) {
+	if w.config.Binary != "" {
+		return w.config.Binary, nil
+	}
+	dir, err := os.MkdirTemp("", "detour-demo-")
+	if err != nil {
+		return "", fmt.Errorf("make folder for the redirect function: %w", err)
+	}
+	w.atEnd(func(context.Context) error { return os.RemoveAll(dir) })
+	binary := filepath.Join(dir, "redirect")
+	w.phase("building function")
+	defer w.phase("starting")
+	return binary, locallambda.Build(ctx, w.config.ModuleDir, "./functions/redirect", binary)
+}

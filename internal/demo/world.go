@@ -1,0 +1,211 @@
+package demo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/detourhq/detour/internal/localalb"
+	"github.com/detourhq/detour/pkg/cluster"
+)
+
+// groups are the two groups of the demo. They belong to one service, and stand
+// in for each other.
+var groups = []string{"blue", "green"}
+
+// world is everything that the clients talk to. Without Detour it has no
+// registry.
+type world struct {
+	config   Config
+	phase    func(string) // is told what begins
+	balancer *localalb.LoadBalancer
+	registry *cluster.Registry
+	nodes    []*node // by group, then by number
+
+	undo []func(context.Context) error // clean-up, in the order in which it was set up
+}
+
+// closeLimit bounds the whole clean-up.
+const closeLimit = 10 * time.Second
+
+// newWorld starts everything that c asks for, and waits until it is healthy.
+// phase is told what begins, now and during a deployment. The caller must close
+// the world.
+func newWorld(ctx context.Context, c Config, phase func(string)) (*world, error) {
+	w := &world{config: c, phase: phase}
+	if err := w.setUp(ctx); err != nil {
+		return nil, errors.Join(err, w.close(ctx))
+	}
+	return w, nil
+}
+
+func (w *world) setUp(ctx context.Context) error {
+	w.phase("starting")
+	if err := w.startNodes(ctx); err != nil {
+		return err
+	}
+	if err := w.startBalancer(ctx); err != nil {
+		return err
+	}
+	if !w.config.WithoutDetour {
+		if err := w.startDetour(ctx); err != nil {
+			return err
+		}
+	}
+	for _, g := range groups {
+		if err := w.addRule(g); err != nil {
+			return err
+		}
+	}
+	for _, g := range groups {
+		if err := w.awaitHealthy(ctx, g, w.nodesOf(g)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close ends and removes everything, also when ctx has ended.
+func (w *world) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+	defer cancel()
+	var errs []error
+	for _, undo := range slices.Backward(w.undo) {
+		errs = append(errs, undo(ctx))
+	}
+	w.undo = nil
+	return errors.Join(errs...)
+}
+
+// atEnd has undo called when the world is closed, before what is there already.
+func (w *world) atEnd(undo func(context.Context) error) { w.undo = append(w.undo, undo) }
+
+// startNodes starts every node as version 1, each on a host of its own from
+// 127.0.0.2 on.
+func (w *world) startNodes(ctx context.Context) error {
+	for _, g := range groups {
+		for i := range w.config.Nodes {
+			host := net.IPv4(127, 0, 0, byte(2+len(w.nodes))).String()
+			n := &node{id: fmt.Sprintf("%s-%d", g, i+1), group: g, address: net.JoinHostPort(host, "0")}
+			if err := n.start(ctx, 1); err != nil {
+				return err
+			}
+			w.atEnd(func(context.Context) error { n.stop(); return nil })
+			w.nodes = append(w.nodes, n)
+		}
+	}
+	return nil
+}
+
+// startBalancer starts the load balancer, with a target group for each group.
+func (w *world) startBalancer(ctx context.Context) error {
+	balancer, err := localalb.New(localalb.Config{})
+	if err != nil {
+		return err
+	}
+	w.balancer = balancer
+	w.atEnd(func(context.Context) error { return balancer.Close() })
+	for _, g := range groups {
+		health := localalb.HealthCheck{Path: healthPath, Interval: w.config.pace.check, HealthyThreshold: 2, UnhealthyThreshold: 2}
+		if err := balancer.AddHTTPGroup(g, localalb.HTTPGroup{Health: health}); err != nil {
+			return err
+		}
+		for _, n := range w.nodesOf(g) {
+			if err := balancer.Register(g, n.address); err != nil { //nolint:contextcheck // health checks live until Close
+				return err
+			}
+		}
+	}
+	return balancer.Start(ctx)
+}
+
+// addRule sends what is meant for group to its nodes.
+func (w *world) addRule(group string) error {
+	return w.balancer.SetRule(localalb.Rule{
+		Name:       group,
+		Priority:   10 * (1 + slices.Index(groups, group)),
+		Conditions: []localalb.Condition{localalb.PathPattern(prefix(group) + "/*")},
+		Action:     localalb.Forward(w.weights(group, false)),
+	})
+}
+
+// prefix is the first segment of the paths that mean group.
+func prefix(group string) string { return "/" + group }
+
+// weights are those of the group's rule while its traffic is diverted to the
+// redirect function, or is not. A group at 0 stays in the rule, and so its
+// targets' health stays known.
+func (w *world) weights(group string, diverted bool) map[string]int {
+	switch {
+	case w.registry == nil:
+		return map[string]int{group: 100}
+	case diverted:
+		return map[string]int{group: 0, functionGroup: 100}
+	default:
+		return map[string]int{group: 100, functionGroup: 0}
+	}
+}
+
+func (w *world) nodesOf(group string) []*node {
+	var found []*node
+	for _, n := range w.nodes {
+		if n.group == group {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// health returns the state in which the load balancer sees n.
+func (w *world) health(n *node) localalb.TargetHealth {
+	targets, _ := w.balancer.Health(n.group) // the group is there
+	for _, t := range targets {
+		if t.Target == n.address {
+			return t
+		}
+	}
+	return localalb.TargetHealth{State: localalb.StateUnused}
+}
+
+// awaitHealthy waits until the load balancer sees all nodes healthy. name is for
+// the error.
+func (w *world) awaitHealthy(ctx context.Context, name string, nodes []*node) error {
+	return await(ctx, w.config.pace.limit, name+" did not get healthy", func() string {
+		var ill []string
+		for _, n := range nodes {
+			if h := w.health(n); h.State != localalb.StateHealthy {
+				ill = append(ill, strings.TrimSpace(fmt.Sprintf("%s is %s %s", n.id, h.State, h.Reason)))
+			}
+		}
+		return strings.Join(ill, ", ")
+	})
+}
+
+// clusterName returns a new name for the demo's cluster, so that it meets no
+// other one in the same registry.
+func clusterName() string { return "demo-" + strings.ToLower(rand.Text()) }
+
+// deployed returns how many new versions the nodes have got, and how many they
+// are to get. It is safe for concurrent use.
+func (w *world) deployed() (done, total int) {
+	for _, n := range w.nodes {
+		done += int(n.version.Load()) - 1
+	}
+	return done, w.config.Rounds * len(w.nodes)
+}
+
+// running returns how many nodes run that version.
+func (w *world) running(version int) int {
+	count := 0
+	for _, n := range w.nodes {
+		if n.server != nil && int(n.version.Load()) == version {
+			count++
+		}
+	}
+	return count
+}
