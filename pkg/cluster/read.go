@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -132,9 +132,9 @@ var errNoPulse = errors.New("node without a pulse")
 
 func (d *decoder) nodes(bodies map[string]string, pulses map[string]Millis) {
 	d.s.Nodes = make([]Node, 0, len(bodies))
-	for id, body := range bodies {
+	for _, id := range slices.Sorted(maps.Keys(bodies)) {
 		n := Node{Pulse: pulses[id]}
-		if err := decodeDescriptor(id, body, &n.Descriptor); err != nil {
+		if err := readDescriptor(id, bodies[id], &n.Descriptor); err != nil {
 			d.broken("nodes", id, err)
 			continue
 		}
@@ -146,11 +146,10 @@ func (d *decoder) nodes(bodies map[string]string, pulses map[string]Millis) {
 		n.Figures = d.figuresOf(id)
 		d.s.Nodes = append(d.s.Nodes, n)
 	}
-	slices.SortFunc(d.s.Nodes, func(a, b Node) int { return strings.Compare(a.ID, b.ID) })
 }
 
-func decodeDescriptor(id, body string, d *Descriptor) error {
-	if err := json.Unmarshal([]byte(body), d); err != nil {
+func readDescriptor(id, body string, d *Descriptor) error {
+	if err := decodeDescriptor(body, d); err != nil {
 		return err
 	}
 	if d.ID != id {
@@ -167,7 +166,7 @@ func (d *decoder) reportOf(n *Node) Report {
 		return Report{}
 	}
 	var r Report
-	if err := json.Unmarshal([]byte(body), &r); err != nil {
+	if err := decodeReport(body, &r); err != nil {
 		d.broken("reports", n.ID, err)
 		return Report{}
 	}
@@ -183,7 +182,7 @@ func (d *decoder) figuresOf(id string) *Figures {
 		return nil
 	}
 	var f Figures
-	if err := json.Unmarshal([]byte(body), &f); err != nil {
+	if err := decodeFigures(body, &f); err != nil {
 		d.broken("figures", id, err)
 		return nil
 	}
