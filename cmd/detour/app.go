@@ -150,7 +150,7 @@ func do[T any](ctx context.Context, a *app, c command.Command, show func(*T)) er
 	}
 	defer func() { _ = registry.Close() }()
 	runner := &command.Runner{
-		Cluster: settings.Cluster, Registry: registry, Redirect: settings.Redirector(settings.Liveness), Wall: time.Now,
+		Cluster: settings.Cluster, Registry: registry, Redirect: settings.Redirector(settings.Liveness), TargetGroup: settings.TargetGroup, Wall: time.Now,
 		Sweeper: sweep.New(registry, settings.Sweep(), nil, time.Now, a.logger()),
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)

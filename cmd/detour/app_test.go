@@ -99,7 +99,7 @@ func TestADayOfAnOperator(t *testing.T) {
 	assert.False(t, object[command.Resumed](s, "resume", "node:b1").WasPaused)
 
 	assert.True(t, object[command.Left](s, "leave", "--id", "b1").WasRegistered)
-	assert.False(t, object[command.Left](s, "leave", "--id", "b1").WasRegistered)
+	assert.False(t, object[command.Left](s, "leave", "--id", "b1", "--group", "blue", "--endpoint", "https://b1.example.com").WasRegistered)
 }
 
 func TestANodeIsRegisteredWithAllThatIsSaidOfIt(t *testing.T) {
@@ -163,7 +163,6 @@ func TestExitCodes(t *testing.T) {
 		"a node without a group":             {usage, []string{"register", "--id", "n1", "--endpoint", "https://n1.example.com"}, "--group"},
 		"an endpoint that is none":           {usage, []string{"register", "--id", "n1", "--group", "blue", "--endpoint", "n1"}, "http"},
 		"an id with a space":                 {usage, []string{"leave", "--id", "n 1"}, "n 1"},
-		"leave without an id":                {usage, []string{"leave"}, "--id"},
 		"a group's path out of form":         {usage, []string{"group", "put", "blue", "--path", "shop"}, "/"},
 		"a file that is not there":           {usage, []string{"group", "put", "blue", "--file", "/nonexistent"}, "/nonexistent"},
 		"a URL of another kind":              {usage, []string{"explain", "ftp://a.example"}, "ftp"},

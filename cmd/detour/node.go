@@ -39,12 +39,9 @@ func (n *nodeFlags) add(f *pflag.FlagSet) {
 func (n *nodeFlags) node() (cluster.Descriptor, error) {
 	d := n.descriptor
 	d.Role = cluster.Role(n.role)
-	if d.ID == "" {
-		name, err := os.Hostname()
-		if err != nil {
-			return d, fmt.Errorf("%w: --id is missing, and this machine has no name: %w", errUsage, err)
-		}
-		d.ID = name
+	var err error
+	if d.ID, err = n.id(); err != nil {
+		return d, err
 	}
 	for flag, value := range map[string]string{"--group": d.Group, "--endpoint": d.Endpoint} {
 		if value == "" {
@@ -55,6 +52,18 @@ func (n *nodeFlags) node() (cluster.Descriptor, error) {
 		return d, fmt.Errorf("%w: %w", errUsage, err)
 	}
 	return d, nil
+}
+
+// id returns the node's id, this machine's name if none was given.
+func (n *nodeFlags) id() (string, error) {
+	if n.descriptor.ID != "" {
+		return n.descriptor.ID, nil
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("%w: --id is missing, and this machine has no name: %w", errUsage, err)
+	}
+	return name, nil
 }
 
 func (a *app) registerCommand() *cobra.Command {
@@ -88,17 +97,19 @@ agent may call this every few seconds. A node that changed is a new start.`,
 }
 
 func (a *app) leaveCommand() *cobra.Command {
-	var id string
+	var n nodeFlags
 	c := &cobra.Command{
 		Use:   "leave",
 		Short: "Take a node out of the registry, once",
 		Long: `Leave removes a node. Late pulses of this life of it are refused for ten minutes;
-its next start is welcome. A node that is not registered is no error.`,
+its next start is welcome. A node that is not registered is no error. It takes
+the flags of register, so that one line serves both; only --id counts.`,
 		Example: `  detour leave --id n1`,
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if id == "" {
-				return fmt.Errorf("%w: --id is missing", errUsage)
+			id, err := n.id()
+			if err != nil {
+				return err
 			}
 			return do(c.Context(), a, command.Command{Verb: "leave", ID: id}, func(l *command.Left) {
 				if !l.WasRegistered {
@@ -109,6 +120,7 @@ its next start is welcome. A node that is not registered is no error.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&id, "id", "", "the node's id (required)")
+	n.add(c.Flags())
+	c.Flags().Float64("load", 0, "as register takes it")
 	return c
 }

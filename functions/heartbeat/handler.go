@@ -42,7 +42,7 @@ func newHandler(environment map[string]string, wall func() time.Time, log *slog.
 	}
 	h.every = c.SweepEvery
 	h.runner = &command.Runner{
-		Cluster: c.Cluster, Registry: registry, Redirect: c.Redirector(c.Liveness), Wall: wall,
+		Cluster: c.Cluster, Registry: registry, Redirect: c.Redirector(c.Liveness), TargetGroup: c.TargetGroup, Wall: wall,
 		Sweeper: sweep.New(registry, c.Sweep(), nil, wall, log),
 	}
 	return h

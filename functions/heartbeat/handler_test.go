@@ -80,6 +80,14 @@ func TestEveryVerbIsACommand(t *testing.T) {
 	}
 }
 
+func TestAGroupGetsTheDefaultTargetGroup(t *testing.T) {
+	w := newWorld(t, "DETOUR_TARGET_GROUP=arn:default")
+	assert.Equal(t, "arn:default", w.invoke(t, t.Context(), `{"command":"group-put","id":"blue"}`)["detour_target_group"])
+	answer := w.invoke(t, t.Context(), `{"command":"group-put","id":"blue","group":{"detour_target_group":"arn:own"}}`)
+	assert.Equal(t, "arn:own", answer["detour_target_group"])
+	assert.Equal(t, "arn:own", w.invoke(t, t.Context(), `{"command":"group-put","id":"blue","group":{}}`)["detour_target_group"])
+}
+
 func TestWhatIsNoCommandDoesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.register(t, "n1")

@@ -42,13 +42,15 @@ type Command struct {
 	Group json.RawMessage `json:"group,omitempty"` // group-put: the members of [cluster.Group] to change
 }
 
-// Runner carries out commands on one cluster. Every field is required.
+// Runner carries out commands on one cluster. Every field but TargetGroup is
+// required.
 type Runner struct {
-	Cluster  string
-	Registry *cluster.Registry
-	Redirect redirect.Config
-	Sweeper  *sweep.Sweeper
-	Wall     func() time.Time
+	Cluster     string
+	Registry    *cluster.Registry
+	Redirect    redirect.Config
+	Sweeper     *sweep.Sweeper
+	TargetGroup string // ARN of the redirect function's target group, for groups that name none
+	Wall        func() time.Time
 }
 
 type verb func(r *Runner, ctx context.Context, c Command) (any, error)

@@ -11,21 +11,20 @@ import (
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
-// groupPut changes only the members that the command gives.
+// groupPut changes only the members that the command gives. A record without a
+// target group of the redirect function gets the default one.
 func (r *Runner) groupPut(ctx context.Context, c Command) (any, error) {
 	if err := cluster.CheckID(c.ID); err != nil {
 		return nil, err
 	}
 	g, err := r.Registry.ChangeGroup(ctx, c.ID, func(g *cluster.Group) error {
-		if len(c.Group) == 0 {
-			return nil
-		}
-		if err := json.Unmarshal(c.Group, g); err != nil {
+		if err := json.Unmarshal([]byte(cmp.Or(string(c.Group), "{}")), g); err != nil {
 			return fmt.Errorf("%w: group %s: %w", ErrUsage, c.ID, err)
 		}
 		if g.ID != c.ID {
 			return fmt.Errorf("%w: the record of group %s names group %.40q", ErrUsage, c.ID, g.ID)
 		}
+		g.DetourTargetGroup = cmp.Or(g.DetourTargetGroup, r.TargetGroup)
 		return nil
 	})
 	if err != nil {
