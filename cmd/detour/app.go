@@ -32,8 +32,8 @@ type app struct {
 	stdout, stderr io.Writer
 	terminal       bool // stderr is one: progress may redraw itself
 
-	json           bool
-	redis, cluster string
+	json                     bool
+	redis, cluster, function string
 }
 
 // errUsage reports a call that cannot be meant.
@@ -74,7 +74,10 @@ or Valkey; this program puts them there, pauses and resumes them, and tells who
 is offered and why.
 
 The registry is named by --redis and --cluster, or by DETOUR_REDIS_URL and
-DETOUR_CLUSTER. "detour demo" needs neither, and shows it all on this machine.`,
+DETOUR_CLUSTER. From outside the VPC --function, or DETOUR_FUNCTION, names the
+heartbeat function that carries commands out; AWS credentials and Region are
+found as by every AWS tool, and IAM decides. "detour demo" needs none of these,
+and shows it all on this machine.`,
 		Example: `  detour demo
   detour register --id n1 --group blue --endpoint https://n1.example.com
   detour pause group:blue --for 10m --reason "release 42"
@@ -89,6 +92,7 @@ DETOUR_CLUSTER. "detour demo" needs neither, and shows it all on this machine.`,
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.redis, "redis", "", "registry URL, redis://… or rediss://… (default $DETOUR_REDIS_URL)")
 	flags.StringVar(&a.cluster, "cluster", "", `name of the cluster (default $DETOUR_CLUSTER, else "default")`)
+	flags.StringVar(&a.function, "function", "", "name of the heartbeat function to go through, from outside the VPC (default $DETOUR_FUNCTION)")
 	flags.BoolVar(&a.json, "json", false, "one JSON object on standard output")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %w (see %q)", errUsage, err, c.CommandPath()+" --help")
@@ -138,8 +142,19 @@ func (a *app) settings() (config.Heartbeat, error) {
 	return c, nil
 }
 
-// do runs one command on the registry and shows the result: as JSON, or by show.
+// do runs one command, on the registry or through the function, and shows the
+// result: as JSON, or by show. What is named by a flag goes before what is named
+// in the environment.
 func do[T any](ctx context.Context, a *app, c command.Command, show func(*T)) error {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	if name := a.throughWhom(); name != "" {
+		answer, err := throughFunction(ctx, name, c)
+		if err != nil {
+			return err
+		}
+		return showAnswer(a, answer, show)
+	}
 	settings, err := a.settings()
 	if err != nil {
 		return err
@@ -153,8 +168,6 @@ func do[T any](ctx context.Context, a *app, c command.Command, show func(*T)) er
 		Cluster: settings.Cluster, Registry: registry, Redirect: settings.Redirector(settings.Liveness), TargetGroup: settings.TargetGroup, Wall: time.Now,
 		Sweeper: sweep.New(registry, settings.Sweep(), nil, time.Now, a.logger()),
 	}
-	ctx, cancel := context.WithTimeout(ctx, commandLimit)
-	defer cancel()
 	result, err := runner.Run(ctx, c)
 	if err != nil {
 		return err
@@ -166,6 +179,14 @@ func do[T any](ctx context.Context, a *app, c command.Command, show func(*T)) er
 		show(typed)
 	}
 	return nil
+}
+
+// throughWhom is the name of the function to go through, "" for none.
+func (a *app) throughWhom() string {
+	if a.function != "" || a.redis != "" {
+		return a.function
+	}
+	return a.environment["DETOUR_FUNCTION"]
 }
 
 // commandLimit bounds a command as a whole; each registry call has its own.

@@ -31,12 +31,16 @@ func mentioned(text, pattern string) []string {
 
 func TestTheREADMENamesEveryVariableThatIsRead(t *testing.T) {
 	var code strings.Builder
-	files, err := filepath.Glob("../config/*.go")
-	require.NoError(t, err)
-	for _, f := range files {
-		code.WriteString(read(t, filepath.Join("internal", "config", filepath.Base(f))))
+	for _, folder := range []string{"internal/config", "cmd/detour"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", folder, "*.go"))
+		require.NoError(t, err)
+		for _, f := range files {
+			if !strings.HasSuffix(f, "_test.go") {
+				code.WriteString(read(t, filepath.Join(folder, filepath.Base(f))))
+			}
+		}
 	}
-	variables := mentioned(code.String(), `env:"(DETOUR_[A-Z_]+)"`)
+	variables := mentioned(code.String(), `(?:env:|environment\[)"(DETOUR_[A-Z_]+)"`)
 	require.NotEmpty(t, variables)
 	assert.Equal(t, variables, mentioned(read(t, "README.md"), `(DETOUR_[A-Z_]+)`))
 }
