@@ -133,6 +133,7 @@ func (a *app) settings() (config.Heartbeat, error) {
 		environment["DETOUR_CLUSTER"] = a.cluster
 	}
 	c, err := config.ReadHeartbeat(environment)
+	c.Credentials = credentialChain()
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", errUsage, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 // registry is what an agent needs of a [cluster.Registry].
 type registry interface {
+	Born(ctx context.Context, id string) (cluster.Generation, cluster.Millis, error)
 	Register(ctx context.Context, d cluster.Descriptor, rep cluster.Report) (cluster.Descriptor, int64, error)
 	Pulse(ctx context.Context, id string, g cluster.Generation, f *cluster.Figures) (int64, error)
 	Report(ctx context.Context, id string, rep cluster.Report) (int64, error)
@@ -150,19 +151,17 @@ func (a *Agent) register(ctx context.Context) error {
 	return nil
 }
 
-// begin gives the node a generation of its own, later than the one that the
-// registry holds, even where the descriptor is the same: its predecessor may
+// begin gives the node a generation of its own, later than those that the
+// registry knows, even where the descriptor is the same: its predecessor may
 // still be shutting down.
 func (a *Agent) begin(ctx context.Context) error {
-	s, err := a.read(ctx)
-	if err != nil {
-		return err
-	}
-	var before cluster.Generation
-	if n, ok := s.Node(a.node.ID); ok {
-		before = n.Generation
-	}
-	a.node.Generation = cluster.NewGeneration(s.Time, before)
-	a.node.Started = cmp.Or(a.node.Started, s.Time)
-	return nil
+	return a.ask(ctx, func(ctx context.Context) error {
+		g, now, err := a.registry.Born(ctx, a.node.ID)
+		if err != nil {
+			return err
+		}
+		a.node.Generation = g
+		a.node.Started = cmp.Or(a.node.Started, now)
+		return nil
+	})
 }

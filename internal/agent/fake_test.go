@@ -88,6 +88,15 @@ func (f *fake) standing(id string, g cluster.Generation) error {
 	return cluster.ErrUnknown
 }
 
+func (f *fake) Born(ctx context.Context, id string) (g cluster.Generation, now cluster.Millis, err error) {
+	err = f.do(ctx, "born", func() error {
+		now = f.now()
+		g = cluster.NewGeneration(now, f.nodes[id].Generation, f.left[id])
+		return nil
+	})
+	return g, now, err
+}
+
 func (f *fake) Register(ctx context.Context, d cluster.Descriptor, rep cluster.Report) (_ cluster.Descriptor, epoch int64, err error) {
 	err = f.do(ctx, "register", func() error {
 		if err := f.standing(d.ID, d.Generation); err != nil && !errors.Is(err, cluster.ErrUnknown) {
@@ -266,7 +275,7 @@ func (f *fake) names() (names []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.calls {
-		if c.name != "epoch" && c.name != "snapshot" {
+		if c.name != "epoch" && c.name != "snapshot" && c.name != "born" {
 			names = append(names, c.name)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/detourhq/detour/internal/sweep"
 	"github.com/detourhq/detour/pkg/cluster"
 	"github.com/detourhq/detour/pkg/redirect"
@@ -17,6 +19,13 @@ type Registry struct {
 	Cluster string        `env:"DETOUR_CLUSTER" envDefault:"default"`
 	URL     string        `env:"DETOUR_REDIS_URL"`
 	Timeout time.Duration `env:"DETOUR_REDIS_TIMEOUT"` // of one operation; zero means the program's own default
+
+	Serverless Switch `env:"DETOUR_REDIS_SERVERLESS" envDefault:"off"`
+	IAMUser    string `env:"DETOUR_REDIS_IAM_USER"` // empty means that the URL holds user and password
+	CacheName  string `env:"DETOUR_REDIS_CACHE_NAME"`
+	Region     string `env:"AWS_REGION"`
+	// Credentials sign in IAMUser; nil means those of the environment.
+	Credentials aws.CredentialsProvider `env:"-"`
 }
 
 // Liveness says when a node is stale.
@@ -114,10 +123,32 @@ func (r *Registry) check(required bool) error {
 		}
 		return err
 	}
-	if e := cluster.CheckURL(r.URL); e != nil {
+	if r.IAMUser != "" {
+		if r.CacheName == "" {
+			err = errors.Join(err, errors.New("DETOUR_REDIS_CACHE_NAME is missing: IAM authentication needs the name of the cache or the id of its replication group"))
+		}
+		if r.Region == "" {
+			err = errors.Join(err, errors.New("AWS_REGION is missing: IAM authentication needs the region of the cache"))
+		}
+	}
+	if e := cluster.CheckURL(r.URL, r.options()...); e != nil {
 		err = errors.Join(err, fmt.Errorf("DETOUR_REDIS_URL: %w", e))
 	}
 	return err
+}
+
+// options are what the URL does not say.
+func (r *Registry) options() []cluster.Option {
+	var options []cluster.Option
+	if r.Serverless {
+		options = append(options, cluster.WithServerless())
+	}
+	if r.IAMUser != "" {
+		options = append(options, cluster.WithIAM(cluster.IAM{
+			User: r.IAMUser, Cache: r.CacheName, Region: r.Region, Credentials: r.Credentials,
+		}))
+	}
+	return options
 }
 
 // Open returns the registry. Nothing is dialled yet.
@@ -125,7 +156,7 @@ func (r *Registry) Open() (*cluster.Registry, error) {
 	if r.URL == "" {
 		return nil, errors.New("no registry is named: set DETOUR_REDIS_URL, or give --redis")
 	}
-	client, err := cluster.Dial(r.URL, r.Timeout)
+	client, err := cluster.Dial(r.URL, r.Timeout, r.options()...)
 	if err != nil {
 		return nil, err
 	}

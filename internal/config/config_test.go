@@ -92,6 +92,34 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 	}
 }
 
+func TestIAMWantsAllItsParts(t *testing.T) {
+	whole := map[string]string{
+		"DETOUR_REDIS_URL": "rediss://cache.example.com:6379", "DETOUR_REDIS_IAM_USER": "detour", "DETOUR_REDIS_CACHE_NAME": "cache",
+		"AWS_REGION": "eu-west-1", "DETOUR_REDIS_SERVERLESS": "on",
+	}
+	c, err := ReadRedirect(whole)
+	require.NoError(t, err)
+	assert.Equal(t, Registry{
+		Cluster: "default", URL: "rediss://cache.example.com:6379", Timeout: 250 * time.Millisecond,
+		Serverless: true, IAMUser: "detour", CacheName: "cache", Region: "eu-west-1",
+	}, c.Registry)
+	r, err := c.Open()
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+
+	_, err = ReadRedirect(map[string]string{
+		"DETOUR_REDIS_URL": "redis://u:secret@cache.example.com:6379", "DETOUR_REDIS_IAM_USER": "detour", "DETOUR_REDIS_SERVERLESS": "perhaps",
+	})
+	for _, variable := range []string{"DETOUR_REDIS_URL", "DETOUR_REDIS_CACHE_NAME", "AWS_REGION", "DETOUR_REDIS_SERVERLESS"} {
+		assert.ErrorContains(t, err, variable)
+	}
+	assert.NotContains(t, err.Error(), "secret")
+	delete(whole, "DETOUR_REDIS_IAM_USER")
+	delete(whole, "AWS_REGION")
+	_, err = ReadHeartbeat(whole)
+	assert.NoError(t, err, "nobody signs in by IAM")
+}
+
 func TestSwitch(t *testing.T) {
 	for text, want := range map[string]Switch{"on": true, "ON": true, "true": true, "1": true, "off": false, "false": false, "0": false} {
 		got := !want

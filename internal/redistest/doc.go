@@ -1,4 +1,5 @@
 // Package redistest starts real Redis servers for tests, as net/http/httptest
-// does for HTTP: on a free loopback port, in the test's own folder, gone when
-// the test ends.
+// does for HTTP: on free loopback ports, in the test's own folders, gone when the
+// test ends. A server stands alone, follows another one as its replica, or is a
+// member of a cluster.
 package redistest

@@ -7,7 +7,7 @@ type Option func(*Server)
 // 127.0.0.1 and localhost from a CA made for this server (see Server.TLS). It
 // asks no certificate of clients.
 func WithTLS() Option {
-	return func(s *Server) { s.secure = true }
+	return func(s *Server) { s.authority = &authority{} }
 }
 
 // WithConfig adds lines to redis.conf, for example "appendonly yes".

@@ -27,17 +27,21 @@ type Server struct {
 	URL  string      // redis://Addr, or rediss://Addr with TLS
 	TLS  *tls.Config // for clients: trusts the server's CA; nil without TLS
 
+	CAFile string // the certificate of the server's CA, PEM; "" without TLS
+
 	t       testing.TB
 	starter *child.Starter
 	program string // path of redis-server
 	dir     string
 	port    int
+	busPort int // of a cluster's members among themselves
 	cmd     *exec.Cmd
 	exited  chan struct{} // closed when cmd has ended and was waited for
 
-	secure  bool
-	cluster bool
-	lines   []string
+	authority *authority // nil without TLS
+	cluster   bool
+	member    bool // of a Cluster, which sees to the slots
+	lines     []string
 }
 
 // Start starts redis-server from PATH and returns once it answers. It keeps
@@ -57,8 +61,8 @@ func Start(t testing.TB, options ...Option) *Server {
 	for _, option := range options {
 		option(s)
 	}
-	if s.secure {
-		if s.TLS, err = writeCertificates(s.dir, time.Now()); err != nil {
+	if s.authority != nil {
+		if err := s.writeCertificates(); err != nil {
 			t.Fatalf("redistest: %v", err)
 		}
 	}
@@ -156,19 +160,28 @@ func (s *Server) startOnFreePort() {
 	s.t.Fatalf("redistest: start redis-server: %v\n%s", err, s.log())
 }
 
-func (s *Server) choosePort() error {
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
+func (s *Server) choosePort() (err error) {
+	if s.busPort, err = freePort(); err != nil {
 		return err
 	}
-	defer listener.Close()
-	s.port = listener.Addr().(*net.TCPAddr).Port
+	if s.port, err = freePort(); err != nil {
+		return err
+	}
 	s.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
 	s.URL = "redis://" + s.Addr
-	if s.secure {
+	if s.authority != nil {
 		s.URL = "rediss://" + s.Addr
 	}
 	return nil
+}
+
+func freePort() (int, error) {
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
 func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -37,7 +38,7 @@ func (s *Server) start() error {
 	if err := s.poll(ctx, func() (bool, error) { return s.ready(ctx, client) }); err != nil {
 		return err
 	}
-	if s.cluster {
+	if s.cluster && !s.member {
 		return s.formCluster(ctx, client)
 	}
 	return nil
@@ -52,8 +53,9 @@ func (s *Server) config() string {
 		"logfile " + s.path("redis.log"),
 		`save ""`,
 		"appendonly no",
+		"repl-diskless-sync-delay 0", // a replica waits for no other one
 	}
-	if s.secure {
+	if s.authority != nil {
 		lines = append(lines,
 			"port 0",
 			fmt.Sprintf("tls-port %d", s.port),
@@ -66,19 +68,25 @@ func (s *Server) config() string {
 		lines = append(lines, fmt.Sprintf("port %d", s.port))
 	}
 	if s.cluster {
-		lines = append(lines, "cluster-enabled yes")
-		if s.secure {
+		lines = append(lines, "cluster-enabled yes", fmt.Sprintf("cluster-port %d", s.busPort))
+		if s.authority != nil {
 			lines = append(lines, "tls-cluster yes")
 		}
 	}
 	return strings.Join(append(lines, s.lines...), "\n") + "\n"
 }
 
-// client returns a client that gives up soon, because poll asks again.
+// client returns a client that gives up soon, because poll asks again, and takes
+// any certificate.
 func (s *Server) client() *redis.Client {
+	var trusting *tls.Config
+	if s.TLS != nil {
+		trusting = s.TLS.Clone()
+		trusting.InsecureSkipVerify = true
+	}
 	return redis.NewClient(&redis.Options{
 		Addr:                     s.Addr,
-		TLSConfig:                s.TLS,
+		TLSConfig:                trusting,
 		DialerRetries:            1,
 		MaxRetries:               -1,
 		ContextTimeoutEnabled:    true,

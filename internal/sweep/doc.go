@@ -8,7 +8,8 @@
 // has pulsed or registered since it was read stays. The steps are in an order
 // that, cut off, keeps nodes:
 //
-//  1. Stamps come first. They only make nodes younger.
+//  1. Stamps come first, for records without a pulse too. They only make nodes
+//     younger. Parts of records that no node has go with them.
 //  2. Notes are stored before anything is pruned. If the pass ends before them,
 //     the next one looks back on a longer gap, which only ever withholds pruning.
 //     If it ends after them, the next one counts this pass, and those who should
@@ -16,7 +17,8 @@
 //  3. Pruning comes last; a part of it is as good as all of it.
 //  4. Where the pass itself has moved the epoch, the notes are stored once more
 //     with the new one. Without that, only a rollback of this pass's own changes
-//     would go unnoticed, and they would be made again.
+//     would go unnoticed, and they would be made again. Tombstones past their
+//     time go last: nobody waits for that.
 //
 // Two kinds of doubt withhold pruning. While every node is silent the fault is
 // likelier with the registry or the network than with all of them, so that

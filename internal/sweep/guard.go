@@ -15,6 +15,7 @@ const patience = 30
 const (
 	everyNodeIsStale = "all nodes are stale"
 	afterAGap        = "first sweep after a gap"
+	notesUnreadable  = "notes of the last sweep cannot be read"
 	epochFell        = "epoch is lower than at the last sweep"
 	clockFell        = "clock is behind the last sweep"
 	soonAfter        = "less than a pulse timeout after a disturbance"
@@ -60,6 +61,8 @@ func (c Config) judge(last cluster.SweepNotes, f finding) (next cluster.SweepNot
 // anything. Before the first sweep ever there is nothing to compare with.
 func (c Config) disturbed(last cluster.SweepNotes, f finding) string {
 	switch {
+	case last.Unreadable:
+		return notesUnreadable
 	case last.At == 0:
 		return ""
 	case f.epoch < last.Epoch:

@@ -23,6 +23,7 @@ func TestJudge(t *testing.T) {
 	}{
 		{"the first sweep ever is no gap", notes{}, finding{epoch: 9}, notes{Epoch: 9}, ""},
 		{"nor is it a disturbance that all are stale then", notes{}, finding{allStale: true}, notes{AllStale: 1}, everyNodeIsStale},
+		{"notes that cannot be read are a disturbance", notes{Unreadable: true}, finding{epoch: 9}, notes{Epoch: 9, Hold: now.Add(timeout)}, notesUnreadable},
 		{"nothing happened", notes{At: before, Epoch: 9}, finding{epoch: 9}, notes{Epoch: 9}, ""},
 
 		{"the 30th all-stale sweep", notes{At: before, AllStale: 29}, finding{allStale: true}, notes{AllStale: 30}, everyNodeIsStale},

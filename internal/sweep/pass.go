@@ -32,6 +32,9 @@ func (p *pass) run(ctx context.Context) error {
 	if err := p.stampFuture(ctx, snap); err != nil {
 		return err
 	}
+	if p.result.Mended, err = p.registry.Mend(ctx, p.lease, snap); err != nil {
+		return err
+	}
 	silent, done, err := p.listen(ctx, snap)
 	if err != nil {
 		return err
@@ -44,7 +47,11 @@ func (p *pass) run(ctx context.Context) error {
 	if err := p.prune(ctx, p.config.prunable(silent, len(snap.Nodes), snap.Time, notes.Hold)); err != nil {
 		return err
 	}
-	return p.noteEpoch(ctx, notes)
+	if err := p.noteEpoch(ctx, notes); err != nil {
+		return err
+	}
+	_, err = p.registry.Forget(ctx, p.lease)
+	return err
 }
 
 // stampFuture gives nodes whose last pulse lies in the future one of now, so that
@@ -126,7 +133,7 @@ func (p *pass) prune(ctx context.Context, nodes []cluster.Node) error {
 
 // noteEpoch notes the epoch once more if this pass has moved it.
 func (p *pass) noteEpoch(ctx context.Context, notes cluster.SweepNotes) error {
-	if p.result.Pruned == 0 && len(p.result.Ended) == 0 {
+	if p.result.Pruned == 0 && len(p.result.Ended) == 0 && len(p.result.Mended) == 0 {
 		return nil
 	}
 	epoch, err := p.registry.Epoch(ctx, cluster.Counts{})

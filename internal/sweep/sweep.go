@@ -36,6 +36,7 @@ type Result struct {
 	PrunedIDs []string `json:"pruned_ids,omitempty"`
 	Returned  []string `json:"returned,omitempty"` // stale nodes whose probe answered
 	Stamped   []string `json:"stamped,omitempty"`  // nodes whose pulse lay in the future
+	Mended    []string `json:"mended,omitempty"`   // ids that had a part of a record only
 	Ended     []string `json:"ended,omitempty"`    // targets whose pause ended
 
 	Held     bool   `json:"held"`               // another sweeper has the lease; nothing was done
@@ -51,8 +52,10 @@ type registry interface {
 	Time(ctx context.Context) (cluster.Millis, error)
 	Epoch(ctx context.Context, c cluster.Counts) (int64, error)
 	Stamp(ctx context.Context, l cluster.Lease, nodes []cluster.Node) error
+	Mend(ctx context.Context, l cluster.Lease, s *cluster.Snapshot) ([]string, error)
 	Tidy(ctx context.Context, l cluster.Lease, notes cluster.SweepNotes, targets []cluster.Target) ([]string, error)
 	Prune(ctx context.Context, l cluster.Lease, nodes []cluster.Node) ([]string, error)
+	Forget(ctx context.Context, l cluster.Lease) ([]string, error)
 }
 
 // Sweeper sweeps one registry. It keeps nothing from one sweep to the next (the

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"math"
 	"net/url"
 	"strings"
 	"testing"
@@ -77,7 +78,7 @@ func FuzzCheckEndpoint(f *testing.F) {
 }
 
 func TestGenerationsAreOrdered(t *testing.T) {
-	ordered := []Generation{"", "garbage", "0000000000005-b", "5-c", "0000000000006-a", "0000000000010-a", "1796000000000-00000000"}
+	ordered := []Generation{"", "9007199254740992-x", "garbage", "0000000000005-b", "5-c", "0000000000006-a", "0000000000010-a", "1796000000000-00000000"}
 	for i, a := range ordered {
 		for j, b := range ordered {
 			assert.Equal(t, i < j, a.Less(b), "%q < %q", a, b)
@@ -105,12 +106,24 @@ func TestANodeIsStaleAfterItsTolerance(t *testing.T) {
 		{"one as far off as a number goes", forever, 0, 1, 0, false},
 		{"a silence as long as a number goes", 1, 0, forever, time.Hour, true},
 		{"no tolerance at all", 1000, 0, 1001, 0, true},
+		{"an interval beyond all numbers", 1000, math.MaxInt64, 1_800_000_000_000, 15 * time.Second, false},
+		{"one below them", 1000, math.MinInt64, 16_001, 15 * time.Second, true},
+		{"a timeout of parts of a millisecond", 1000, 0, 1001, time.Millisecond - 1, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := Node{Descriptor: Descriptor{PulseMS: c.every}, Pulse: c.pulse}
 			assert.Equal(t, c.stale, n.Stale(c.now, c.timeout))
+			until := n.FreshUntil(c.timeout)
+			assert.False(t, n.Stale(until, c.timeout))
+			assert.True(t, n.Stale(until+1, c.timeout))
 		})
 	}
+}
+
+func TestAPulseAtTheEndOfTimeNeverAges(t *testing.T) {
+	n := Node{Pulse: math.MaxInt64}
+	assert.Equal(t, Millis(math.MaxInt64), n.FreshUntil(time.Second))
+	assert.False(t, n.Stale(math.MaxInt64, time.Second))
 }
 
 func TestTheHarshestCoverDecides(t *testing.T) {

@@ -52,7 +52,17 @@ var registryTests = []struct {
 	{"A late sweeper changes nothing", testALateSweeperChangesNothing},
 	{"A stamp is a pulse", testAStampIsAPulse},
 	{"Tidy ends what is over", testTidyEndsWhatIsOver},
-	{"Notes that cannot be read count as none", testNotesThatCannotBeReadCountAsNone},
+	{"Notes that cannot be read are told", testNotesThatCannotBeReadAreTold},
+	{"Only old tombstones are forgotten", testForgetTakesOldTombstonesOnly},
+	{"Half a record is mended", testHalfARecordIsMended},
+	{"A lost pulse makes a node register again", testALostPulseMakesANodeRegisterAgain},
+	{"A pulse out of range is stamped and pruned like any", testAPulseOutOfRangeIsStampedAndPrunedLikeAny},
+	{"A start after the clock stepped back is later", testAStartAfterTheClockSteppedBackIsLater},
+	{"A life that left before the last stays away", testALifeThatLeftBeforeTheLastStaysAway},
+	{"A number that JSON cannot hold is refused", testANumberThatJSONCannotHoldIsRefused},
+	{"The events are capped", testTheEventsAreCapped},
+	{"A batch is announced once", testABatchIsAnnouncedOnce},
+	{"A resume is found behind any number of events", testAResumeIsFoundBehindAnyNumberOfEvents},
 }
 
 func TestRegistry(t *testing.T) {

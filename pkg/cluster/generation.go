@@ -16,7 +16,7 @@ type Generation string
 // millisecond, and a failover may set the clock back.
 func NewGeneration(now Millis, before ...Generation) Generation {
 	for _, g := range before {
-		if ms, _ := g.split(); ms >= int64(now) && ms < int64(forever) {
+		if ms, _ := g.split(); ms >= int64(now) {
 			now = Millis(ms + 1)
 		}
 	}
@@ -37,8 +37,8 @@ func (g Generation) Less(o Generation) bool {
 func (g Generation) split() (int64, string) {
 	ms, random, _ := strings.Cut(string(g), "-")
 	n, err := strconv.ParseInt(ms, 10, 64)
-	if err != nil {
-		return -1, string(g)
+	if err != nil || n > int64(forever) {
+		return -1, string(g) // beyond what a script's numbers hold
 	}
 	return n, random
 }

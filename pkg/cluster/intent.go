@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -68,11 +69,50 @@ func (r *Registry) Reassert(ctx context.Context, target Target, p Pause, by stri
 	if err != nil {
 		return false, fmt.Errorf("encode pause of %s: %w", target, err)
 	}
-	re, err := r.run(ctx, reassertScript, target.String(), body, p.Epoch, by)
-	if err != nil {
-		return false, fmt.Errorf("re-assert pause of %s: %w", target, err)
+	for seen := "-"; ; {
+		re, err := r.run(ctx, reassertScript, target.String(), body, p.Epoch, by, seen)
+		if err != nil {
+			return false, fmt.Errorf("re-assert pause of %s: %w", target, err)
+		}
+		if re.word != "more" || len(re.list) != 2 {
+			return re.word == "ok", nil
+		}
+		newest, oldest := re.list[0], re.list[1]
+		if resumed, err := r.resumed(ctx, target, p.Epoch, oldest, seen); err != nil || resumed {
+			return false, err
+		}
+		seen = newest
 	}
-	return re.word == "ok", nil
+}
+
+// eventPage is how many events are read at once: a read blocks the registry too.
+const eventPage = 500
+
+// resumed tells whether an event older than the one called before, newer than
+// the one called seen ("-" for none) and than epoch since, resumes target.
+func (r *Registry) resumed(ctx context.Context, target Target, since int64, before, seen string) (bool, error) {
+	if seen != "-" {
+		seen = "(" + seen
+	}
+	for {
+		page, err := r.client.XRevRangeN(ctx, r.keys.events, "("+before, seen, eventPage).Result()
+		if err != nil {
+			return false, fmt.Errorf("read events: %w", err)
+		}
+		for _, e := range page {
+			epoch, _ := e.Values["epoch"].(string)
+			if n, err := strconv.ParseInt(epoch, 10, 64); err != nil || n <= since {
+				return false, nil
+			}
+			if e.Values["kind"] == "resumed" && e.Values["target"] == target.String() {
+				return true, nil
+			}
+			before = e.ID
+		}
+		if len(page) < eventPage {
+			return false, nil
+		}
+	}
 }
 
 // Resume lifts the pause on target and no other. was is false if there was none.

@@ -3,10 +3,13 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // tombstone is how long a generation that left is remembered, so that none of
@@ -25,14 +28,9 @@ func (r *Registry) Register(ctx context.Context, d Descriptor, rep Report) (Desc
 	if err := d.Check(); err != nil {
 		return d, 0, err
 	}
-	now, err := r.Time(ctx)
+	now, err := r.complete(ctx, &d)
 	if err != nil {
 		return d, 0, fmt.Errorf("register node %s: %w", d.ID, err)
-	}
-	if d.Generation == "" {
-		if err := r.born(ctx, &d, now); err != nil {
-			return d, 0, fmt.Errorf("register node %s: %w", d.ID, err)
-		}
 	}
 	rep.Generation = d.Generation
 	descriptor, err := json.Marshal(d)
@@ -50,40 +48,78 @@ func (r *Registry) Register(ctx context.Context, d Descriptor, rep Report) (Desc
 	return d, re.number, nil
 }
 
-// born gives d the generation and the start of the registered descriptor that
-// says the same, or else those of a node that starts now.
-func (r *Registry) born(ctx context.Context, d *Descriptor, now Millis) error {
-	body, err := r.field(ctx, r.keys.nodes, d.ID)
+// complete gives d, unless it has a generation, the one and the start of the
+// registered descriptor that says the same, or else those of a node that starts
+// now. It returns the registry's time.
+func (r *Registry) complete(ctx context.Context, d *Descriptor) (Millis, error) {
+	if d.Generation != "" {
+		return r.Time(ctx)
+	}
+	now, old, left, err := r.lives(ctx, d.ID)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	gone, err := r.field(ctx, r.keys.left, d.ID)
-	if err != nil {
-		return err
+	same := *d
+	same.Generation, same.Started = old.Generation, old.Started
+	if reflect.DeepEqual(same, old) {
+		*d = same
+		return now, nil
 	}
-	var old Descriptor
-	if json.Unmarshal([]byte(body), &old) == nil {
-		same := *d
-		same.Generation, same.Started = old.Generation, old.Started
-		if reflect.DeepEqual(same, old) {
-			*d = same
-			return nil
-		}
-	}
-	left, _, _ := strings.Cut(gone, " ")
-	d.Generation = NewGeneration(now, old.Generation, Generation(left))
+	d.Generation = NewGeneration(now, old.Generation, left)
 	if d.Started == 0 {
 		d.Started = now
 	}
-	return nil
+	return now, nil
+}
+
+// Born returns the generation of a node called id that starts now, and the
+// registry's time. It is later than the one that is registered and the one that
+// left last, even where the registry's clock has stepped back since.
+func (r *Registry) Born(ctx context.Context, id string) (Generation, Millis, error) {
+	now, old, left, err := r.lives(ctx, id)
+	if err != nil {
+		return "", 0, fmt.Errorf("birth of node %s: %w", id, err)
+	}
+	return NewGeneration(now, old.Generation, left), now, nil
+}
+
+// lives returns the registry's time and what it knows of the node called id:
+// its descriptor, and the generation that left last. Either is zero where there
+// is none that can be read.
+func (r *Registry) lives(ctx context.Context, id string) (now Millis, old Descriptor, left Generation, err error) {
+	var body, gone *redis.StringCmd
+	var clock *redis.TimeCmd
+	err = r.read(ctx, func(p redis.Cmdable) error {
+		pipe := p.Pipeline()
+		body, gone, clock = pipe.HGet(ctx, r.keys.nodes, id), pipe.HGet(ctx, r.keys.left, id), pipe.Time(ctx)
+		cmds, _ := pipe.Exec(ctx) // its error may be no more than that there is none
+		for _, cmd := range cmds {
+			if err := cmd.Err(); err != nil && !errors.Is(err, redis.Nil) {
+				return fmt.Errorf("read registry: %w", err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, Descriptor{}, "", err
+	}
+	if json.Unmarshal([]byte(body.Val()), &old) != nil {
+		old = Descriptor{}
+	}
+	word, _, _ := strings.Cut(gone.Val(), " ")
+	return Millis(clock.Val().UnixMilli()), old, Generation(word), nil
 }
 
 // Pulse says that generation g of the node called id lives, with its figures
 // unless f is nil, and returns the epoch. [ErrUnknown] comes back when the node
-// must register again, [ErrLeft] and [ErrSuperseded] when it must end.
+// must register again, [ErrLeft] and [ErrSuperseded] when it must end,
+// [ErrInvalid] for a load that is no number.
 func (r *Registry) Pulse(ctx context.Context, id string, g Generation, f *Figures) (int64, error) {
 	var body []byte
 	if f != nil {
+		if !finite(f.Load) {
+			return 0, fmt.Errorf("%w: load %g of node %s", ErrInvalid, f.Load, id)
+		}
 		var err error
 		if body, err = json.Marshal(f); err != nil {
 			return 0, fmt.Errorf("encode figures of node %s: %w", id, err)

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -171,4 +172,54 @@ func testAKeyOfAnotherTypeRefusesEveryChangeWhole(t *testing.T, r *cluster.Regis
 	_, err = r.Snapshot(t.Context(), time.Now)
 	assert.Error(t, err, "such a registry counts as lost")
 	assert.Equal(t, before, dump(t, raw), "nothing half done")
+}
+
+func testAStartAfterTheClockSteppedBackIsLater(t *testing.T, r *cluster.Registry, raw redis.UniversalClient) {
+	ahead := cluster.NewGeneration(cluster.Millis(time.Now().Add(5 * time.Minute).UnixMilli())) // by a clock that was ahead
+	d := node("n1")
+	d.Generation = ahead
+	register(t, r, d)
+	g, now, err := r.Born(t.Context(), "n1")
+	require.NoError(t, err)
+	assert.True(t, ahead.Less(g), "later than the one that is registered")
+	assert.InDelta(t, float64(snapshot(t, r).Time), float64(now), 60_000)
+
+	_, err = r.Leave(t.Context(), "n1", ahead)
+	require.NoError(t, err)
+	d.Generation, _, err = r.Born(t.Context(), "n1")
+	require.NoError(t, err)
+	register(t, r, d)
+
+	require.NoError(t, raw.HSet(t.Context(), prefix+":nodes", "n1", "{").Err())
+	g, _, err = r.Born(t.Context(), "n1")
+	require.NoError(t, err, "an unreadable predecessor is none")
+	assert.True(t, ahead.Less(g), "but the one that left is known still")
+}
+
+func testALifeThatLeftBeforeTheLastStaysAway(t *testing.T, r *cluster.Registry, _ redis.UniversalClient) {
+	first := register(t, r, node("n1"))
+	_, err := r.Leave(t.Context(), "n1", first.Generation)
+	require.NoError(t, err)
+	register(t, r, node("n1"))
+	gone, err := r.Prune(t.Context(), lease(t, r, "a"), snapshot(t, r).Nodes)
+	require.NoError(t, err)
+	require.Equal(t, []string{"n1"}, gone, "which leaves no tombstone")
+	_, _, err = r.Register(t.Context(), first, active)
+	require.ErrorIs(t, err, cluster.ErrLeft)
+	_, err = r.Pulse(t.Context(), "n1", first.Generation, nil)
+	require.ErrorIs(t, err, cluster.ErrLeft)
+}
+
+func testANumberThatJSONCannotHoldIsRefused(t *testing.T, r *cluster.Registry, raw redis.UniversalClient) {
+	d := register(t, r, node("n1"))
+	before := dump(t, raw)
+	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		_, err := r.Pulse(t.Context(), "n1", d.Generation, &cluster.Figures{Load: f})
+		require.ErrorIs(t, err, cluster.ErrInvalid)
+		heavy := node("n2")
+		heavy.Weight = f
+		_, _, err = r.Register(t.Context(), heavy, active)
+		require.ErrorIs(t, err, cluster.ErrInvalid)
+	}
+	assert.Equal(t, before, dump(t, raw))
 }

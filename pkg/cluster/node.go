@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -89,8 +90,14 @@ func (d *Descriptor) Check() error {
 			return fmt.Errorf("node %s: %w", d.ID, err)
 		}
 	}
+	if !finite(d.Weight) {
+		return fmt.Errorf("%w: weight %g of node %s", ErrInvalid, d.Weight, d.ID)
+	}
 	return nil
 }
+
+// finite reports whether JSON can hold f.
+func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
 // Report is a node's last word on its own status.
 type Report struct {
@@ -131,17 +138,27 @@ type Node struct {
 const silences = 3
 
 // Tolerance returns how long n may be silent: the pulse timeout, or three of
-// its own pulse intervals if that is longer.
+// its own pulse intervals if that is longer; at most the 292 years that a
+// Duration holds.
 func (n *Node) Tolerance(timeout time.Duration) time.Duration {
-	return max(timeout, silences*time.Duration(n.PulseMS)*time.Millisecond)
+	const most = math.MaxInt64 / silences / int64(time.Millisecond)
+	return max(timeout, silences*time.Duration(min(max(n.PulseMS, 0), most))*time.Millisecond)
+}
+
+// FreshUntil returns the last instant at which n is not stale, the end of time
+// where that is beyond it.
+func (n *Node) FreshUntil(timeout time.Duration) Millis {
+	until := n.Pulse.Add(n.Tolerance(timeout))
+	if until < n.Pulse {
+		return math.MaxInt64
+	}
+	return until
 }
 
 // Stale reports whether n has been silent for longer than its tolerance at now.
 // A node heard exactly that long ago is still fresh, and a pulse in the future
 // counts as now.
-func (n *Node) Stale(now Millis, timeout time.Duration) bool {
-	return now.Sub(n.Pulse) > n.Tolerance(timeout)
-}
+func (n *Node) Stale(now Millis, timeout time.Duration) bool { return now > n.FreshUntil(timeout) }
 
 // IsPaused reports whether n says of itself that it is paused.
 func (n *Node) IsPaused() bool { return n.Report.Status == Paused }

@@ -15,19 +15,20 @@ import (
 
 // Epoch returns the registry's epoch, zero where it holds none. Counts, if
 // there are any, ride along in the same round trip.
-func (r *Registry) Epoch(ctx context.Context, c Counts) (int64, error) {
-	p, err := r.primary(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if len(c.by) == 0 {
-		return epochOf(p.Get(ctx, r.keys.epoch))
-	}
-	pipe := p.Pipeline()
-	get := pipe.Get(ctx, r.keys.epoch)
-	r.queueCounts(ctx, pipe, c)
-	_, _ = pipe.Exec(ctx) // get tells what matters; a count that is refused is lost
-	return epochOf(get)
+func (r *Registry) Epoch(ctx context.Context, c Counts) (epoch int64, err error) {
+	err = r.read(ctx, func(p redis.Cmdable) (err error) {
+		if len(c.by) == 0 {
+			epoch, err = epochOf(r.lookAtEpoch(ctx, p))
+			return err
+		}
+		pipe := p.Pipeline()
+		look := r.lookAtEpoch(ctx, pipe)
+		r.queueCounts(ctx, pipe, c)
+		_, _ = pipe.Exec(ctx) // look tells what matters; a count that is refused is lost
+		epoch, err = epochOf(look)
+		return err
+	})
+	return epoch, err
 }
 
 func epochOf(get *redis.StringCmd) (int64, error) {
@@ -49,13 +50,17 @@ func epochOf(get *redis.StringCmd) (int64, error) {
 // that comes in between is seen as a moved epoch by the next look. wall tells
 // this machine's wall clock. Entries that cannot be read are left out and named
 // in Broken; an error means that nothing could be read.
-func (r *Registry) Snapshot(ctx context.Context, wall func() time.Time) (*Snapshot, error) {
-	p, err := r.primary(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (r *Registry) Snapshot(ctx context.Context, wall func() time.Time) (s *Snapshot, err error) {
+	err = r.read(ctx, func(p redis.Cmdable) (err error) {
+		s, err = r.snapshot(ctx, p, wall)
+		return err
+	})
+	return s, err
+}
+
+func (r *Registry) snapshot(ctx context.Context, p redis.Cmdable, wall func() time.Time) (*Snapshot, error) {
 	pipe := p.Pipeline()
-	epoch := pipe.Get(ctx, r.keys.epoch)
+	epoch := r.lookAtEpoch(ctx, pipe)
 	nodes := pipe.HGetAll(ctx, r.keys.nodes)
 	reports := pipe.HGetAll(ctx, r.keys.reports)
 	figures := pipe.HGetAll(ctx, r.keys.figures)
@@ -63,13 +68,14 @@ func (r *Registry) Snapshot(ctx context.Context, wall func() time.Time) (*Snapsh
 	pauses := pipe.HGetAll(ctx, r.keys.pauses)
 	groups := pipe.HGetAll(ctx, r.keys.groups)
 	clock := pipe.Time(ctx)
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return nil, fmt.Errorf("read registry: %w", err)
+	cmds, _ := pipe.Exec(ctx) // its error is the first one, which may be no more than a missing epoch
+	for _, cmd := range cmds {
+		if err := cmd.Err(); err != nil && !errors.Is(err, redis.Nil) {
+			return nil, fmt.Errorf("read registry: %w", err)
+		}
 	}
 	s := &Snapshot{Time: Millis(clock.Val().UnixMilli()), ReadAt: wall()}
-	if s.Epoch, err = epochOf(epoch); err != nil {
-		return nil, err
-	}
+	s.Epoch, _ = epochOf(epoch)
 	d := decoder{s: s, reports: reports.Val(), figures: figures.Val()}
 	d.nodes(nodes.Val(), scores(pulses.Val()))
 	d.pauses(pauses.Val())
@@ -80,15 +86,18 @@ func (r *Registry) Snapshot(ctx context.Context, wall func() time.Time) (*Snapsh
 // Aged reads only what ages without moving the epoch, the pulses, the figures
 // and the clock, and returns s with these. The epoch is the one that s has.
 func (r *Registry) Aged(ctx context.Context, s *Snapshot, wall func() time.Time) (*Snapshot, error) {
-	p, err := r.primary(ctx)
+	var figures *redis.MapStringStringCmd
+	var pulses *redis.ZSliceCmd
+	var clock *redis.TimeCmd
+	err := r.read(ctx, func(p redis.Cmdable) error {
+		pipe := p.Pipeline()
+		figures = pipe.HGetAll(ctx, r.keys.figures)
+		pulses = pipe.ZRangeWithScores(ctx, r.keys.pulses, 0, -1)
+		clock = pipe.Time(ctx)
+		_, err := pipe.Exec(ctx)
+		return err
+	})
 	if err != nil {
-		return nil, err
-	}
-	pipe := p.Pipeline()
-	figures := pipe.HGetAll(ctx, r.keys.figures)
-	pulses := pipe.ZRangeWithScores(ctx, r.keys.pulses, 0, -1)
-	clock := pipe.Time(ctx)
-	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("read pulses: %w", err)
 	}
 	aged := *s
@@ -124,8 +133,14 @@ type decoder struct {
 	reports, figures map[string]string
 }
 
+// shown is how much is told of what cannot be read: it may be megabytes.
+const shown = 200
+
 func (d *decoder) broken(key, field string, err error) {
-	d.s.Broken = append(d.s.Broken, Broken{key, field, err})
+	if text := err.Error(); len(text) > shown {
+		err = fmt.Errorf("%w: %s…", ErrInvalid, text[:shown])
+	}
+	d.s.Broken = append(d.s.Broken, Broken{key, field[:min(len(field), shown)], err})
 }
 
 var errNoPulse = errors.New("node without a pulse")

@@ -43,7 +43,7 @@ type keys struct {
 }
 
 // NewRegistry returns the registry of the cluster called name, which must be an
-// id ([CheckID]); the registry owns client.
+// id ([CheckID]); the registry owns client, which is one of [Dial].
 func NewRegistry(client redis.UniversalClient, name string) (*Registry, error) {
 	if err := CheckID(name); err != nil {
 		return nil, fmt.Errorf("cluster name: %w", err)
@@ -69,35 +69,25 @@ func (k *keys) declared() []string {
 }
 
 // Time returns the registry's clock.
-func (r *Registry) Time(ctx context.Context) (Millis, error) {
-	p, err := r.primary(ctx)
-	if err != nil {
-		return 0, err
-	}
-	t, err := p.Time(ctx).Result()
+func (r *Registry) Time(ctx context.Context) (now Millis, err error) {
+	err = r.read(ctx, func(p redis.Cmdable) error {
+		t, err := p.Time(ctx).Result()
+		now = Millis(t.UnixMilli())
+		return err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("read registry time: %w", err)
 	}
-	return Millis(t.UnixMilli()), nil
-}
-
-// primary returns the client of the primary that holds the cluster's slot: a
-// command without a key, such as TIME, would go to any.
-func (r *Registry) primary(ctx context.Context) (redis.Cmdable, error) {
-	c, ok := r.client.(*redis.ClusterClient)
-	if !ok {
-		return r.client, nil
-	}
-	p, err := c.MasterForKey(ctx, r.keys.epoch)
-	if err != nil {
-		return nil, fmt.Errorf("find the primary: %w", err)
-	}
-	return p, nil
+	return now, nil
 }
 
 // field reads one field of a hash, "" where there is none.
 func (r *Registry) field(ctx context.Context, key, name string) (string, error) {
-	body, err := r.client.HGet(ctx, key, name).Result()
+	var body string
+	err := r.read(ctx, func(p redis.Cmdable) (err error) {
+		body, err = p.HGet(ctx, key, name).Result()
+		return err
+	})
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return "", fmt.Errorf("read registry: %w", err)
 	}

@@ -45,6 +45,12 @@ var stampLua string
 //go:embed lua/tidy.lua
 var tidyLua string
 
+//go:embed lua/mend.lua
+var mendLua string
+
+//go:embed lua/forget.lua
+var forgetLua string
+
 // Each change of the registry is one script.
 var (
 	registerScript = redis.NewScript(commonLua + registerLua)
@@ -59,4 +65,6 @@ var (
 	pruneScript    = redis.NewScript(commonLua + pruneLua)
 	stampScript    = redis.NewScript(commonLua + stampLua)
 	tidyScript     = redis.NewScript(commonLua + tidyLua)
+	mendScript     = redis.NewScript(commonLua + mendLua)
+	forgetScript   = redis.NewScript(commonLua + forgetLua)
 )

@@ -17,8 +17,12 @@ type Lease struct {
 }
 
 // AcquireLease takes the lease for the holder of token, or lengthens it, to ttl
-// from now. [ErrHeld] comes back while another holds it.
+// from now. [ErrHeld] comes back while another holds it, [ErrInvalid] for less
+// than a millisecond.
 func (r *Registry) AcquireLease(ctx context.Context, token string, ttl time.Duration) (Lease, error) {
+	if ttl < time.Millisecond {
+		return Lease{}, fmt.Errorf("%w: lease of %s", ErrInvalid, ttl)
+	}
 	re, err := r.run(ctx, leaseScript, token, ttl.Milliseconds())
 	if err != nil {
 		return Lease{}, fmt.Errorf("acquire lease: %w", err)
@@ -35,7 +39,7 @@ func (r *Registry) ReleaseLease(ctx context.Context, l Lease) error {
 }
 
 // sweepBatch bounds what one script does, so that none blocks the registry.
-const sweepBatch = 100
+const sweepBatch = 50
 
 // Prune removes those of nodes that have neither pulsed nor registered since
 // they were read, and returns their ids. [ErrFenced] comes back when another
@@ -78,35 +82,46 @@ type SweepNotes struct {
 	Epoch    int64  `json:"epoch"`            // the registry's epoch then
 	AllStale int    `json:"all_stale"`        // consecutive sweeps until then that found every node stale
 	Hold     Millis `json:"hold_ms,omitzero"` // until when nothing is pruned
+
+	// Unreadable says that there were notes of which nothing is known: the rest
+	// is zero.
+	Unreadable bool `json:"-"`
 }
 
-// Notes returns the notes of the last sweep; unreadable ones count as none.
+// Notes returns the notes of the last sweep, zero before the first one.
 func (r *Registry) Notes(ctx context.Context) (SweepNotes, error) {
 	body, err := r.field(ctx, r.keys.work, "sweep")
 	if err != nil {
 		return SweepNotes{}, fmt.Errorf("read sweep notes: %w", err)
 	}
 	var n SweepNotes
-	if json.Unmarshal([]byte(body), &n) != nil {
-		return SweepNotes{}, nil
+	if body != "" && (json.Unmarshal([]byte(body), &n) != nil || n.At <= 0) {
+		return SweepNotes{Unreadable: true}, nil
 	}
 	return n, nil
 }
 
-// Tidy stores notes, ends the pauses on targets whose time is over, forgets old
-// tombstones, and returns the targets whose pauses ended. [ErrFenced] as for Prune.
+// Tidy stores notes, ends the pauses on targets whose time is over, and returns
+// the targets whose pauses ended. [ErrFenced] as for Prune.
 func (r *Registry) Tidy(ctx context.Context, l Lease, notes SweepNotes, targets []Target) ([]string, error) {
 	body, err := json.Marshal(notes)
 	if err != nil {
 		return nil, fmt.Errorf("encode sweep notes: %w", err)
 	}
-	args := []any{l.Fence, body}
-	for _, t := range targets {
-		args = append(args, t.String())
+	var ended []string
+	for {
+		args := []any{l.Fence, body}
+		batch := targets[:min(len(targets), sweepBatch)]
+		for _, t := range batch {
+			args = append(args, t.String())
+		}
+		re, err := r.run(ctx, tidyScript, args...)
+		if err != nil {
+			return ended, fmt.Errorf("tidy: %w", err)
+		}
+		ended = append(ended, re.list...)
+		if targets = targets[len(batch):]; len(targets) == 0 {
+			return ended, nil
+		}
 	}
-	re, err := r.run(ctx, tidyScript, args...)
-	if err != nil {
-		return nil, fmt.Errorf("tidy: %w", err)
-	}
-	return re.list, nil
 }

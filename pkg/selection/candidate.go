@@ -1,9 +1,7 @@
 package selection
 
 import (
-	"math"
 	"strings"
-	"time"
 
 	"github.com/detourhq/detour/pkg/cluster"
 )
@@ -22,7 +20,7 @@ type candidate struct {
 
 func newCandidate(n *cluster.Node, c Config) candidate {
 	weight, _ := share(n.Weight)
-	k := candidate{node: n, weight: weight, fresh: freshUntil(n, c.PulseTimeout), started: n.Started, mark: MarkOf(n.ID), secure: strings.HasPrefix(n.Endpoint, "https:")}
+	k := candidate{node: n, weight: weight, fresh: n.FreshUntil(c.PulseTimeout), started: n.Started, mark: MarkOf(n.ID), secure: strings.HasPrefix(n.Endpoint, "https:")}
 	if n.Figures != nil {
 		k.load = n.Figures.Load
 	}
@@ -30,16 +28,6 @@ func newCandidate(n *cluster.Node, c Config) candidate {
 		k.hash = hashOf(n.ID)
 	}
 	return k
-}
-
-// freshUntil returns the last instant at which n is not stale, so that a pick
-// compares two numbers. It agrees with [cluster.Node.Stale] and does not overflow.
-func freshUntil(n *cluster.Node, timeout time.Duration) cluster.Millis {
-	until := n.Pulse + cluster.Millis(n.Tolerance(timeout).Milliseconds())
-	if until < n.Pulse {
-		return math.MaxInt64
-	}
-	return until
 }
 
 // maxWeight is the largest weight that counts, so that sums stay exact enough:

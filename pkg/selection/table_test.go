@@ -107,15 +107,3 @@ func TestServices(t *testing.T) {
 	assert.Equal(t, []string{"", "blog", "shop"}, NewTable(s, now, config(Random)).Services())
 	assert.Empty(t, NewTable(nodes(), now, config(Random)).Services())
 }
-
-// The table compares two numbers where the node would be asked: they must agree.
-func TestFreshUntilAgreesWithTheNode(t *testing.T) {
-	for _, n := range []cluster.Node{well("a", "g"), well("b", "g", pulsing(7*time.Second)), well("c", "g", silent(time.Hour)), well("d", "g", silent(-time.Hour))} {
-		until := freshUntil(&n, timeout)
-		assert.False(t, n.Stale(until, timeout))
-		assert.True(t, n.Stale(until+1, timeout))
-	}
-	forever := well("e", "g")
-	forever.Pulse = math.MaxInt64
-	assert.Equal(t, cluster.Millis(math.MaxInt64), freshUntil(&forever, timeout))
-}

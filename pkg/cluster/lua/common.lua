@@ -47,12 +47,21 @@ local function rise(key)
   return n
 end
 
--- later tells whether generation a ("<ms>-<random>") began after b.
+-- born splits a generation, "<ms>-<random>"; nothing if it is out of form, or
+-- beyond what a number holds exactly.
+local function born(g)
+  local ms, random = string.match(g, '^(%d+)-(.*)$')
+  ms = tonumber(ms)
+  if ms and ms < 9007199254740991 then return ms, random end
+end
+
+-- later tells whether generation a began after b. What is out of form began
+-- before everything else.
 local function later(a, b)
-  local ams, arandom = string.match(a, '^(%d+)-(.*)$')
-  local bms, brandom = string.match(b, '^(%d+)-(.*)$')
+  local ams, arandom = born(a)
+  local bms, brandom = born(b)
   if not ams or not bms then return ams ~= nil end
-  if tonumber(ams) ~= tonumber(bms) then return tonumber(ams) > tonumber(bms) end
+  if ams ~= bms then return ams > bms end
   return arandom > brandom
 end
 
@@ -76,22 +85,32 @@ local function standing(id, g)
   return 'register'
 end
 
--- pulse returns a node's last pulse, 0 if it has none. Servers differ in how they
--- write a score: 4000000000000, 4e+12.
+-- pulse returns a node's last pulse as a snapshot holds it, from 1 to what a score
+-- holds exactly; 0 if it has none. Servers differ in how they write a score:
+-- 4000000000000, 4e+12.
 local function pulse(id)
-  local text = redis.call('ZSCORE', pulses, id) or '0'
+  local text = redis.call('ZSCORE', pulses, id)
+  if not text then return 0 end
   local mantissa, exponent = string.match(text, '^([%d.]+)e%+(%d+)$')
-  if mantissa then return math.floor(tonumber(mantissa) * 10 ^ tonumber(exponent) + 0.5) end
-  return tonumber(text) or 0
+  local score = tonumber(text) or (text == 'inf' and math.huge) or 1
+  if mantissa then score = tonumber(mantissa) * 10 ^ tonumber(exponent) + 0.5 end
+  return math.floor(math.max(1, math.min(score, 9007199254740991)))
 end
 
 -- fenced tells whether a sweeper with this fence has been overtaken.
 local function fenced(mine) return (tonumber(mine) or 0) < number(fence) end
 
--- announce tells the world. It never fails: the change is made already.
-local function announce(e, kind, target, by, reason)
+-- record keeps what happened, publish wakes whoever listens, announce does both.
+-- They never fail: the change is made already.
+local function record(e, kind, target, by, reason)
   redis.pcall('XADD', events, 'MAXLEN', '~', '10000', '*', 'kind', kind, 'target', target, 'by', by, 'reason', reason, 'epoch', e, 'at_ms', integer(now))
-  redis.pcall('PUBLISH', channel, e)
+end
+
+local function publish(e) redis.pcall('PUBLISH', channel, e) end
+
+local function announce(e, kind, target, by, reason)
+  record(e, kind, target, by, reason)
+  publish(e)
 end
 
 local broken = intact()

@@ -15,6 +15,7 @@ for _, id in ipairs(gone) do
   redis.call('HDEL', reports, id)
   redis.call('HDEL', figures, id)
   redis.call('ZREM', pulses, id)
-  announce(e, 'node.pruned', 'node:' .. id, 'sweep', 'silent')
+  record(e, 'node.pruned', 'node:' .. id, 'sweep', 'silent')
 end
+publish(e)
 return { 'ok', e, unpack(gone) }

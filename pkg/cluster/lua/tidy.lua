@@ -1,12 +1,7 @@
 -- ARGV: 3 fence, 4 sweeper's notes, then the targets whose pauses may have ended.
--- Tombstones past their time go too. Replies {ok|fenced, epoch, target ended …}.
+-- Replies {ok|fenced, epoch, target ended …}.
 if fenced(ARGV[3]) then return { 'fenced', integer(number(epoch)) } end
 redis.call('HSET', work, 'sweep', ARGV[4])
-
-for _, id in ipairs(redis.call('HKEYS', left)) do
-  local untilMS = tonumber(string.match(redis.call('HGET', left, id), '^%S+ (%d+)$') or '0')
-  if untilMS <= now then redis.call('HDEL', left, id) end
-end
 
 local ended = {}
 for i = 5, #ARGV do
@@ -19,6 +14,7 @@ if #ended == 0 then return { 'ok', integer(number(epoch)) } end
 local e = rise(epoch)
 for _, target in ipairs(ended) do
   redis.call('HDEL', pauses, target)
-  announce(e, 'resumed', target, 'sweep', 'its time ended')
+  record(e, 'resumed', target, 'sweep', 'its time ended')
 end
+publish(e)
 return { 'ok', e, unpack(ended) }
