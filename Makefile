@@ -5,9 +5,11 @@ FUZZTIME ?= 10s
 VERSION  := $(shell cat VERSION)
 TOOL     := $(GO) tool -modfile=tools/go.mod
 STATIC   := CGO_ENABLED=0 $(GO) build -trimpath
+# Without the commit: another one must not change what is deployed.
+FUNCTION := GOOS=linux GOARCH=arm64 $(STATIC) -buildvcs=false -tags lambda.norpc -ldflags "-s -w"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fmt vet lint arch build bench fuzz vuln deps clean
+.PHONY: help demo test check fmt vet lint arch template build build-RedirectFunction build-HeartbeatFunction bench fuzz vuln deps clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -32,10 +34,20 @@ lint: ## the linters of .golangci.yml
 arch: ## the architecture's own tests
 	$(GO) test ./internal/arch
 
+template: ## the SAM template, with the real SAM CLI and cfn-lint
+	@tools/sam.sh
+
 build: dist/redirect/bootstrap dist/heartbeat/bootstrap dist/detour ## both functions for Lambda on arm64, the CLI for this machine
 
 dist/%/bootstrap: FORCE
-	GOOS=linux GOARCH=arm64 $(STATIC) -tags lambda.norpc -ldflags "-s -w" -o $@ ./functions/$*
+	$(FUNCTION) -o $@ ./functions/$*
+
+# What sam build asks for, by the names of template.yaml.
+build-RedirectFunction: dist/redirect/bootstrap
+	cp $< $(ARTIFACTS_DIR)/bootstrap
+
+build-HeartbeatFunction: dist/heartbeat/bootstrap
+	cp $< $(ARTIFACTS_DIR)/bootstrap
 
 dist/detour: FORCE
 	$(STATIC) -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/detour

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 # success.
 stamp=dist/.deps
 programs() { type -P redis-server curl node java python3 cc || true; }
-if [[ -f $stamp && $(programs) == "$(<"$stamp")" ]]; then exit 0; fi
+if [[ -f $stamp && $(programs) == "$(<"$stamp")" ]]; then exec tools/venv.sh; fi
 
 at_least() { # MAJOR TEXT: the first number in TEXT is MAJOR or more
   [[ $2 =~ [0-9]+ ]] && ((BASH_REMATCH[0] >= $1))
@@ -20,6 +20,7 @@ has() {
   case $1 in
     node) at_least 18 "$(node --version 2>&1)" ;;
     java) at_least 11 "$(java -version 2>&1 | grep -m1 version)" ;;
+    venv) python3 -c 'import ensurepip' ;;
     requests) python3 -c 'import requests' || /usr/bin/python3 -c 'import requests' ;; # Debian's package is for the latter
     *) type -P "$1" ;;
   esac >/dev/null 2>&1
@@ -27,7 +28,7 @@ has() {
 
 missing() {
   local want
-  for want in redis-server curl node java python3 requests cc; do
+  for want in redis-server curl node java python3 requests venv cc; do
     has "$want" || echo "$want"
   done
 }
@@ -39,6 +40,7 @@ packages() { # NAME…: the Debian packages that bring them
       node) echo nodejs ;;
       java) echo default-jdk-headless ;;
       requests) echo python3-requests ;;
+      venv) echo python3-venv ;;
       cc) echo gcc libc6-dev ;;
       *) echo "$want" ;;
     esac
@@ -74,3 +76,4 @@ if [[ $lacks ]]; then
 fi
 mkdir -p dist
 programs >"$stamp"
+exec tools/venv.sh # moto, which stands in for AWS's API

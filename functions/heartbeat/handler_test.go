@@ -143,6 +143,17 @@ func TestATickThatIsTooOldIsDropped(t *testing.T) {
 	assert.NotContains(t, w.invoke(t, t.Context(), `{"command":"tick"}`), "dropped", "without a time it is one of now")
 }
 
+func TestAClockThatIsWrongKeepsNoTickFromSweeping(t *testing.T) {
+	w := newWorld(t)
+	due := time.Now()
+	for _, wrong := range []time.Duration{-2 * time.Hour, 2 * time.Hour} {
+		w.handler.wall = func() time.Time { return time.Now().Add(wrong) }
+		answer := w.invoke(t, t.Context(), `{"command":"tick","time":"`+due.UTC().Format(time.RFC3339)+`"}`)
+		assert.NotContains(t, answer, "dropped")
+		assert.InDelta(t, 1.0, answer["sweeps"], 0)
+	}
+}
+
 func TestATickWithoutARegistryIsNoError(t *testing.T) {
 	w := newWorld(t, "DETOUR_REDIS_TIMEOUT=100ms")
 	w.server.Close()

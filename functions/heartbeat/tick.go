@@ -25,10 +25,7 @@ type ticked struct {
 // tick sweeps every so often until shortly before the function's deadline: a
 // schedule is never finer than a minute.
 func (h *handler) tick(ctx context.Context, due time.Time) ticked {
-	age := time.Duration(0)
-	if !due.IsZero() {
-		age = h.wall().Sub(due)
-	}
+	age := h.age(ctx, due)
 	if age > oldest {
 		h.log.WarnContext(ctx, "tick is too old, dropped", "due", due)
 		return ticked{Dropped: true}
@@ -42,6 +39,20 @@ func (h *handler) tick(ctx context.Context, due time.Time) ticked {
 	}
 	h.measure(ctx, age, t)
 	return t
+}
+
+// age is how long ago a tick was due, by the registry's clock: this machine's own
+// must not keep a sweep from being made. It is 0 for a tick that does not say,
+// or while the registry does not.
+func (h *handler) age(ctx context.Context, due time.Time) time.Duration {
+	if due.IsZero() {
+		return 0
+	}
+	now, err := h.runner.Registry.Time(ctx)
+	if err != nil {
+		return 0
+	}
+	return max(now.Time().Sub(due), 0)
 }
 
 func (h *handler) sweep(ctx context.Context, t *ticked) {

@@ -47,12 +47,12 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// openSources opens the files that the function can be built from. The test
+// openSources opens the files that programs are built from here. The test
 // cache knows only what a test itself opens, not what the compiler reads for it,
 // and would go on reporting an old success.
 func openSources() error {
 	module := os.DirFS(root)
-	for _, at := range []string{"go.mod", "go.sum", "functions/redirect", "internal/albevent", "internal/config", "pkg"} {
+	for _, at := range []string{"go.mod", "go.sum", "functions/redirect", "internal/agent", "internal/albevent", "internal/config", "internal/e2e/testdata/agent", "pkg"} {
 		err := fs.WalkDir(module, at, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err

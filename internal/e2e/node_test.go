@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/sha256"
 	"io"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -17,6 +19,7 @@ import (
 // balancer's health checks.
 type node struct {
 	endpoint string
+	server   *httptest.Server
 
 	mu  sync.Mutex
 	got []arrival
@@ -41,8 +44,27 @@ func startNode(t *testing.T, ip string) *node {
 	server.Listener = listener
 	server.Start()
 	t.Cleanup(server.Close)
-	n.endpoint = server.URL
+	n.endpoint, n.server = server.URL, server
 	return n
+}
+
+// quiet returns once nothing has arrived for a while.
+func (n *node) quiet(ctx context.Context) error {
+	const enough = 300 * time.Millisecond
+	for last := -1; ; {
+		n.mu.Lock()
+		arrived := len(n.got)
+		n.mu.Unlock()
+		if arrived == last {
+			return nil
+		}
+		last = arrived
+		select {
+		case <-time.After(enough):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {

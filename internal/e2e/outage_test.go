@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/detourhq/detour/internal/redistest"
@@ -41,7 +42,7 @@ func (o outage) inTime(t *testing.T, build func() *world) {
 }
 
 func TestARegistryThatFailsCostsNoAnswerAndNoTime(t *testing.T) {
-	unforgiving := map[string]string{"DETOUR_REDIS_TIMEOUT": "250ms", "DETOUR_STALE_IF_ERROR": "0s"}
+	strict := map[string]string{"DETOUR_REDIS_TIMEOUT": "250ms", "DETOUR_STALE_IF_ERROR": "0s"}
 	static := map[string]string{
 		"DETOUR_REDIS_TIMEOUT": "250ms", "DETOUR_STALE_IF_ERROR": "0s", "DETOUR_STATIC_NODES": "http://static.example.com",
 	}
@@ -52,7 +53,7 @@ func TestARegistryThatFailsCostsNoAnswerAndNoTime(t *testing.T) {
 		"it is not there at the start":       {hurried, absent},
 		"it is killed":                       {hurried, killed},
 		"it is suspended":                    {hurried, suspended},
-		"it is lost and nothing is forgiven": {unforgiving, unforgiven},
+		"it is lost and nothing is forgiven": {strict, unforgiven},
 		"it is lost and there is a list":     {static, listed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,6 +67,41 @@ func TestAClusterThatFailsCostsNoAnswerAndNoTime(t *testing.T) {
 		redis := redistest.Start(t, redistest.WithCluster())
 		return newWorldOn(t, redis, redis.URL+"?cluster=true", 1, hurried)
 	})
+}
+
+// A primary that stands still is replaced. Until then the function decides by
+// what it knew, and soon after by what the successor holds: it may first have to
+// find out that the member it asks for the way is the one that stands still.
+func TestAPrimaryThatStandsStillCostsNoAnswerAndNoTime(t *testing.T) {
+	t.Parallel() // it is a matter of waiting
+	redis := redistest.StartCluster(t, 3, 3)
+	w := newWorldOn(t, nil, redis.URL, 1, hurried)
+	w.register(t, "g1", "green", "http://g1.example.com")
+	require.NoError(t, w.expect(t.Context(), http.StatusTemporaryRedirect, "http://g1.example.com/"))
+	still := redis.PrimaryOf(keyPrefix)
+	still.Suspend()
+	late := 0
+	for range 4 {
+		if err := w.expectInTime(t.Context(), http.StatusTemporaryRedirect, "http://g1.example.com/"); err != nil {
+			t.Log(err)
+			late++
+		}
+	}
+	assert.LessOrEqual(t, late, 1, "a busy machine may delay one answer")
+
+	successor := redis.AwaitFailover(keyPrefix, still)
+	w.registry = openRegistry(t, successor.URL+"?cluster=true")
+	w.register(t, "g2", "green", "http://g2.example.com")
+	w.pause(t, cluster.NodeTarget("g1"))
+	const most = 5
+	for n := 1; ; n++ {
+		err := w.expect(t.Context(), http.StatusTemporaryRedirect, "http://g2.example.com/")
+		if err == nil {
+			t.Logf("request %d was decided by the successor", n)
+			break
+		}
+		require.Less(t, n, most, "%v", err)
+	}
 }
 
 // What listens at the registry's address need not be a registry.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -12,122 +13,141 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/locallambda"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
-// span is a stretch of this process's monotonic clock: of a pause, from its
-// acknowledgement until its end is asked for; of a request, from just before it
-// is sent until its answer is there. The node is that which was paused or led to.
-type span struct {
-	node     string
-	from, to time.Time
-}
-
-// within reports whether s lies in o entirely.
-func (s span) within(o span) bool { return !s.from.Before(o.from) && !s.to.After(o.to) }
-
-// history is what has happened so far.
-type history struct {
-	mu               sync.Mutex
-	pauses, requests []span
-}
-
-func (h *history) paused(s span) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.pauses = append(h.pauses, s)
-}
-
-func (h *history) led(s span) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.requests = append(h.requests, s)
-}
-
-// check returns the requests that were led to a node that was paused all the
-// while, and how many lie within a pause of any node: those that could break
-// the promise.
-func (h *history) check() (broken []string, tried int) {
-	for _, r := range h.requests {
-		during := false
-		for _, p := range h.pauses {
-			if !r.within(p) {
-				continue
-			}
-			during = true
-			if r.node == p.node {
-				broken = append(broken, fmt.Sprintf("led to %s %s after its pause, %s before its end",
-					r.node, r.from.Sub(p.from), p.to.Sub(r.to)))
-			}
-		}
-		if during {
-			tried++
-		}
-	}
-	return broken, tried
-}
+// unforgiving is a function that decides by nothing but the registry as it is.
+var unforgiving = map[string]string{"DETOUR_STALE_IF_ERROR": "0s"}
 
 // No request that begins after a pause was acknowledged, and ends before its end
-// was asked for, is led to the paused node; not by any copy of the function.
+// was asked for, is led to a paused node; not by any copy of the function.
 func TestNoRequestIsLedToAPausedNode(t *testing.T) {
-	const writers, clients, enough = 4, 6, 2000
-	w := newWorld(t, 3, map[string]string{"DETOUR_STALE_IF_ERROR": "0s"})
-	w.register(t, "spare", "green", "http://spare.example.com")
-	var nodes []cluster.Descriptor
-	for i := range 2 * writers {
-		id := fmt.Sprintf("n%d", i)
-		nodes = append(nodes, w.register(t, id, "green", "http://"+id+".example.com"))
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	h, sent, running := &history{}, &atomic.Int64{}, &sync.WaitGroup{}
-	for i := range writers {
-		running.Go(func() { assert.NoError(t, w.pauseAtRandom(ctx, h, nodes[2*i:2*i+2], sent, enough)) })
-	}
-	for range clients {
-		running.Go(func() { assert.NoError(t, w.requestUntil(ctx, h, sent, enough)) })
-	}
-	running.Wait()
+	const copies, enough = 8, 10_000
+	w := newWorld(t, copies, unforgiving)
+	h := w.quarrel(t, enough)
 
 	broken, tried := h.check()
 	assert.Empty(t, broken)
-	assert.GreaterOrEqual(t, len(h.requests), enough)
-	assert.Greater(t, tried, enough/10, "requests within a pause")
-	led := map[string]int{}
-	for _, r := range h.requests {
-		led[r.node]++
-	}
-	assert.Len(t, led, len(nodes)+1, "every node was led to while it was not paused: %v", led)
-	t.Logf("%d requests, %d of them within one of %d pauses", len(h.requests), tried, len(h.pauses))
+	assert.GreaterOrEqual(t, len(h.decisions), enough)
+	assert.Greater(t, tried, enough/4, "decisions within a pause")
+	assert.Len(t, h.led(), 2*writers+1, "every node was led to while it was not paused: %v", h.led())
+	assert.Equal(t, copies, w.function.Stats().ColdStarts)
+	t.Logf("%d decisions in %s, %d of them within one of %d pauses", len(h.decisions), h.now(), tried, len(h.pauses))
 }
 
-// pauseAtRandom pauses and resumes its own nodes, by an operator's pause or by
-// the node's own report, until enough requests were sent.
-func (w *world) pauseAtRandom(ctx context.Context, h *history, nodes []cluster.Descriptor, sent *atomic.Int64, enough int64) error {
-	for sent.Load() < enough {
-		n := nodes[rand.IntN(len(nodes))]
-		pause, resume := w.byOperator(ctx, n)
-		if rand.IntN(2) == 0 {
-			pause, resume = w.byReport(ctx, n)
+// A function that trusts what it knows already, and be it for 10 ms, is found out.
+func TestTheCheckerFindsAFunctionThatDoesNotAsk(t *testing.T) {
+	for _, trust := range []string{"1h", "10ms"} {
+		t.Run("for "+trust, func(t *testing.T) {
+			w := newWorld(t, 1, nil)
+			w.function = w.host(t, bentFunction(t), 8, map[string]string{bentTrust: trust})
+			h := w.quarrel(t, 1000)
+			broken, tried := h.check()
+			assert.NotEmpty(t, broken)
+			t.Logf("%d of %d decisions within a pause were wrong", len(broken), tried)
+		})
+	}
+}
+
+// writers is how many pause and resume at the same time, each the two nodes of
+// its own group. One node more, the spare, is never paused.
+const writers = 8
+
+// quarrel has all writers pause and resume while as many callers as there are
+// writers keep the function deciding, until it has decided enough.
+func (w *world) quarrel(t *testing.T, enough int64) *history {
+	t.Helper()
+	w.register(t, "spare", "spare", "http://spare.example.com")
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	h, sent, running := newHistory(), &atomic.Int64{}, &sync.WaitGroup{}
+	for i := range writers {
+		own := writer{w, h, fmt.Sprintf("g%d", i), nil}
+		for _, n := range []string{"a", "b"} {
+			id := own.group + n
+			own.nodes = append(own.nodes, w.register(t, id, own.group, "http://"+id+".example.com"))
+		}
+		running.Go(func() { assert.NoError(t, own.pauseAtRandom(ctx, func() bool { return sent.Load() >= enough })) })
+	}
+	for range writers {
+		running.Go(func() {
+			for sent.Add(1) <= enough {
+				if !assert.NoError(t, decide(ctx, w.function, h)) {
+					cancel()
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	return h
+}
+
+// decide calls a function once, without a load balancer in between that would
+// only widen the spans.
+func decide(ctx context.Context, function *locallambda.Host, h *history) error {
+	var answer struct {
+		Headers map[string]string `json:"headers"`
+	}
+	from := h.now()
+	body, err := function.Invoke(ctx, []byte(event("GET", "/", "1", "")))
+	to := h.now()
+	if err != nil {
+		return fmt.Errorf("call function: %w", err)
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	location, err := url.Parse(answer.Headers["Location"])
+	if err != nil || location.Host == "" {
+		return fmt.Errorf("redirected nowhere: %s: %w", body, err)
+	}
+	id, _, _ := strings.Cut(location.Host, ".")
+	h.decided(deciding{span{from, to}, id})
+	return nil
+}
+
+// writer pauses and resumes the nodes of a group that is its own.
+type writer struct {
+	*world
+	history *history
+	group   string
+	nodes   []cluster.Descriptor
+}
+
+// pauseAtRandom pauses a node or the group as an operator does, or a node by its
+// own report, again and again until done.
+func (w *writer) pauseAtRandom(ctx context.Context, done func() bool) error {
+	for !done() && ctx.Err() == nil {
+		n := w.nodes[rand.IntN(len(w.nodes))]
+		p := pausing{how: "by its report", nodes: []string{n.ID}}
+		pause, resume := w.byReport(ctx, n)
+		switch rand.IntN(3) {
+		case 0:
+			p.how = "by an operator"
+			pause, resume = w.byOperator(ctx, cluster.NodeTarget(n.ID))
+		case 1:
+			p.how, p.nodes = "of its group", []string{w.nodes[0].ID, w.nodes[1].ID}
+			pause, resume = w.byOperator(ctx, cluster.GroupTarget(w.group))
 		}
 		if err := pause(); err != nil {
 			return fmt.Errorf("pause %s: %w", n.ID, err)
 		}
-		acknowledged := time.Now()
+		p.from = w.history.now()
 		linger(ctx)
-		ends := time.Now()
+		p.to = w.history.now()
 		if err := resume(); err != nil {
 			return fmt.Errorf("resume %s: %w", n.ID, err)
 		}
-		h.paused(span{n.ID, acknowledged, ends})
+		w.history.paused(p)
 		linger(ctx)
 	}
 	return nil
 }
 
-// linger lets up to 40 ms pass, so that some requests fall in between.
+// linger lets up to 40 ms pass, so that some decisions fall in between.
 func linger(ctx context.Context) {
 	select {
 	case <-time.After(rand.N(40 * time.Millisecond)):
@@ -135,8 +155,7 @@ func linger(ctx context.Context) {
 	}
 }
 
-func (w *world) byOperator(ctx context.Context, n cluster.Descriptor) (pause, resume func() error) {
-	target := cluster.NodeTarget(n.ID)
+func (w *writer) byOperator(ctx context.Context, target cluster.Target) (pause, resume func() error) {
 	return func() error {
 			_, err := w.registry.Pause(ctx, target, cluster.PauseRequest{Mode: cluster.Redirect})
 			return err
@@ -146,7 +165,7 @@ func (w *world) byOperator(ctx context.Context, n cluster.Descriptor) (pause, re
 		}
 }
 
-func (w *world) byReport(ctx context.Context, n cluster.Descriptor) (pause, resume func() error) {
+func (w *writer) byReport(ctx context.Context, n cluster.Descriptor) (pause, resume func() error) {
 	report := func(s cluster.Status) func() error {
 		return func() error {
 			_, err := w.registry.Report(ctx, n.ID, cluster.Report{Generation: n.Generation, Status: s})
@@ -154,45 +173,4 @@ func (w *world) byReport(ctx context.Context, n cluster.Descriptor) (pause, resu
 		}
 	}
 	return report(cluster.Paused), report(cluster.Active)
-}
-
-// requestUntil sends one request after the other until enough were sent by all.
-func (w *world) requestUntil(ctx context.Context, h *history, sent *atomic.Int64, enough int64) error {
-	for sent.Add(1) <= enough {
-		began := time.Now()
-		resp, err := w.get(ctx, "/")
-		if err != nil {
-			return err
-		}
-		ended := time.Now()
-		to, err := url.Parse(resp.Header.Get("Location"))
-		if err != nil || to.Host == "" {
-			return fmt.Errorf("redirected nowhere: status %d, Location %q: %w", resp.StatusCode, to, err)
-		}
-		id, _, _ := strings.Cut(to.Host, ".")
-		h.led(span{id, began, ended})
-	}
-	return nil
-}
-
-func TestTheCheckerSeesABrokenPromise(t *testing.T) {
-	at := func(ms int) time.Time { return time.Unix(0, 0).Add(time.Duration(ms) * time.Millisecond) }
-	for name, row := range map[string]struct {
-		request span
-		broken  bool
-		tried   int
-	}{
-		"within the pause of its node":   {span{"n1", at(10), at(20)}, true, 1},
-		"within the pause of another":    {span{"n2", at(11), at(19)}, false, 1},
-		"begun before the pause":         {span{"n1", at(9), at(15)}, false, 0},
-		"ended after the pause":          {span{"n1", at(15), at(21)}, false, 0},
-		"long before and after the same": {span{"n1", at(1), at(30)}, false, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := history{pauses: []span{{"n1", at(10), at(20)}}, requests: []span{row.request}}
-			broken, tried := h.check()
-			require.Equal(t, row.broken, len(broken) > 0)
-			require.Equal(t, row.tried, tried)
-		})
-	}
 }

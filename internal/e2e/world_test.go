@@ -52,24 +52,24 @@ func newWorldOn(t *testing.T, redis *redistest.Server, url string, copies int, e
 	t.Helper()
 	w := &world{redis: redis, url: url, records: &records{}, log: &journal{}}
 	w.registry = openRegistry(t, url)
-	w.function = w.host(t, copies, env)
+	w.function = w.host(t, binary(t), copies, env)
 
 	var err error
 	w.alb, err = localalb.New(localalb.Config{OnRequest: w.records.add})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = w.alb.Close() })
 	require.NoError(t, w.alb.AddHTTPGroup("blue", localalb.HTTPGroup{}))
-	w.route(t, "/*", 100, "detour", localalb.LambdaGroup{Function: w.function, MultiValueHeaders: true})
-	w.route(t, "/single/*", 1, "detour-single", localalb.LambdaGroup{Function: w.function})
+	w.route(t, "/*", 100, "detour", localalb.LambdaGroup{Function: w, MultiValueHeaders: true})
+	w.route(t, "/single/*", 1, "detour-single", localalb.LambdaGroup{Function: w})
 	require.NoError(t, w.alb.Start(t.Context()))
 	return w
 }
 
-// host returns a host of the function on w's registry.
-func (w *world) host(t *testing.T, copies int, env map[string]string) *locallambda.Host {
+// host returns a host of a function on w's registry.
+func (w *world) host(t *testing.T, program string, copies int, env map[string]string) *locallambda.Host {
 	t.Helper()
 	h, err := locallambda.New(locallambda.Config{
-		Binary: binary(t), Env: w.env(env), Copies: copies, WaitForCopy: true, Timeout: patience, Log: w.log,
+		Binary: program, Env: w.env(env), Copies: copies, WaitForCopy: true, Timeout: patience, Log: w.log,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -79,6 +79,11 @@ func (w *world) host(t *testing.T, copies int, env map[string]string) *locallamb
 		}
 	})
 	return h
+}
+
+// Invoke calls the function that w has by now.
+func (w *world) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	return w.function.Invoke(ctx, payload)
 }
 
 // env is the function's environment, and more. No node gets stale or fades in

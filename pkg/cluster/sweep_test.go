@@ -106,7 +106,7 @@ func testAStampIsAPulse(t *testing.T, r *cluster.Registry, raw redis.UniversalCl
 	}
 }
 
-func testTidyEndsWhatIsOver(t *testing.T, r *cluster.Registry, raw redis.UniversalClient) {
+func testTidyEndsWhatIsOver(t *testing.T, r *cluster.Registry, _ redis.UniversalClient) {
 	ended, lasting, endless := cluster.NodeTarget("a"), cluster.NodeTarget("b"), cluster.NodeTarget("c")
 	for target, d := range map[cluster.Target]time.Duration{ended: time.Millisecond, lasting: time.Hour, endless: 0} {
 		_, err := r.Pause(t.Context(), target, cluster.PauseRequest{Mode: cluster.Redirect, For: d})
