@@ -98,7 +98,7 @@ and shows it all on this machine.`,
 		return fmt.Errorf("%w: %w (see %q)", errUsage, err, c.CommandPath()+" --help")
 	})
 	root.AddCommand(a.pauseCommand(), a.resumeCommand(), a.statusCommand(), a.explainCommand(), a.registerCommand(),
-		a.leaveCommand(), a.groupCommand(), a.sweepCommand(), a.agentCommand(), a.demoCommand())
+		a.leaveCommand(), a.groupCommand(), a.sweepCommand(), a.rulesCommand(), a.agentCommand(), a.demoCommand())
 	return root
 }
 
@@ -168,6 +168,11 @@ func do[T any](ctx context.Context, a *app, c command.Command, show func(*T)) er
 	runner := &command.Runner{
 		Cluster: settings.Cluster, Registry: registry, Redirect: settings.Redirector(settings.Liveness), TargetGroup: settings.TargetGroup, Wall: time.Now,
 		Sweeper: sweep.New(registry, settings.Sweep(), nil, time.Now, a.logger()),
+	}
+	if c.Verb == "rules" { // a pause alone leaves them to the next sweep
+		if runner.Rules, err = a.reconciler(ctx, settings); err != nil {
+			return err
+		}
 	}
 	result, err := runner.Run(ctx, c)
 	if err != nil {

@@ -55,6 +55,14 @@ func (a *app) showPaused(p *command.Paused) {
 		fmt.Fprintf(a.stdout, ", until %s", p.Until.Time().Format(time.RFC3339))
 	}
 	fmt.Fprintln(a.stdout)
+	a.showFollowers(p.Rules)
+}
+
+// showFollowers tells how the listener rules stand that follow a pause or resume.
+func (a *app) showFollowers(answers []command.RuleAnswer) {
+	for _, r := range answers {
+		fmt.Fprintf(a.stdout, "rule %s: %s %s\n", r.ARN, r.State, r.Why)
+	}
 }
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -84,6 +92,7 @@ func (a *app) showResumed(r *command.Resumed) {
 		return
 	}
 	fmt.Fprintf(a.stdout, "resumed %s at epoch %d\n", r.Target, r.Epoch)
+	a.showFollowers(r.Rules)
 }
 
 // whoAmI is the caller's word, or the name that this machine knows.

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/detourhq/detour/internal/awsevents"
 	"github.com/detourhq/detour/internal/command"
 	"github.com/detourhq/detour/internal/config"
 	"github.com/detourhq/detour/internal/sweep"
@@ -19,6 +20,7 @@ import (
 // handler answers schedules and commands. Every field is required.
 type handler struct {
 	runner  *command.Runner // nil while the configuration is faulty
+	outside *outside        // nil where there is no AWS to call
 	every   time.Duration   // between two sweeps of one tick
 	fault   error           // of the configuration
 	wall    func() time.Time
@@ -43,8 +45,14 @@ func newHandler(environment map[string]string, wall func() time.Time, log *slog.
 	h.every = c.SweepEvery
 	h.runner = &command.Runner{
 		Cluster: c.Cluster, Registry: registry, Redirect: c.Redirector(c.Liveness), TargetGroup: c.TargetGroup, Wall: wall,
-		Sweeper: sweep.New(registry, c.Sweep(), nil, wall, log),
 	}
+	sweeps := c.Sweep()
+	if h.outside, err = newOutside(c, h.runner, wall, log); err != nil {
+		log.Error("AWS is out of reach: rules and events are left alone", "err", err)
+	} else if h.outside != nil {
+		sweeps.Then = h.outside.afterSweep
+	}
+	h.runner.Sweeper = sweep.New(registry, sweeps, nil, wall, log)
 	return h
 }
 
@@ -61,8 +69,9 @@ type failure struct {
 	Code  int    `json:"code"`
 }
 
-// Invoke answers one payload. Its error is always nil: Lambda would repeat the
-// call, and a command may have been carried out already.
+// Invoke answers one payload. Its error is nil but for an event of AWS that could
+// not be handled: Lambda hands that in again, and does so with nothing else, for a
+// command may have been carried out already.
 func (h *handler) Invoke(ctx context.Context, payload []byte) (answer []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -70,21 +79,46 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) (answer []byte, er
 			answer, err = encode(failure{"internal error, see the function's log", 1}), nil
 		}
 	}()
+	if events, ok, err := awsevents.Decode(payload); ok && h.fault == nil {
+		return h.hear(ctx, events, err)
+	}
 	var e event
 	if err := json.Unmarshal(payload, &e); err != nil {
-		return encode(failure{"the payload is not a command: " + err.Error(), 2}), nil
+		return encode(failure{"the payload is not a command: " + err.Error(), usageCode}), nil
 	}
 	return encode(h.answer(ctx, e)), nil
+}
+
+// hear answers events of AWS; fault tells what else was malformed among them.
+func (h *handler) hear(ctx context.Context, events []awsevents.Event, fault error) ([]byte, error) {
+	if fault != nil {
+		h.log.WarnContext(ctx, "event cannot be read", "err", fault)
+		if len(events) == 0 {
+			return encode(failure{fault.Error(), usageCode}), nil
+		}
+	}
+	if h.outside == nil {
+		return encode(failure{command.ErrNoAWS.Error(), 1}), nil
+	}
+	answers, err := h.outside.hear(ctx, events)
+	switch {
+	case err != nil:
+		h.log.ErrorContext(ctx, "event was not handled, it will come again", "err", err)
+		return nil, err
+	case len(answers) == 1:
+		return encode(answers[0]), nil
+	}
+	return encode(answers), nil
 }
 
 func (h *handler) answer(ctx context.Context, e event) any {
 	switch {
 	case h.fault != nil:
-		return failure{"configuration is faulty: " + h.fault.Error(), 2}
+		return failure{"configuration is faulty: " + h.fault.Error(), usageCode}
 	case e.Verb == "tick":
 		return h.tick(ctx, e.Time)
 	case e.Verb == "":
-		return failure{fmt.Sprintf("the payload names no command (detail-type %q): nothing done", e.DetailType), 2}
+		return failure{fmt.Sprintf("the payload names no command (detail-type %q): nothing done", e.DetailType), usageCode}
 	}
 	result, err := h.runner.Run(ctx, e.Command)
 	if err != nil {
@@ -94,9 +128,12 @@ func (h *handler) answer(ctx context.Context, e event) any {
 	return result
 }
 
+// usageCode is the CLI's exit code for what cannot be meant.
+const usageCode = 2
+
 func codeOf(err error) int {
 	if errors.Is(err, command.ErrUsage) || errors.Is(err, cluster.ErrInvalid) {
-		return 2
+		return usageCode
 	}
 	return 1
 }

@@ -82,11 +82,17 @@ func (h *handler) pause(ctx context.Context) bool {
 }
 
 func (h *handler) measure(ctx context.Context, age time.Duration, t ticked) {
-	err := metrics.Write(h.metrics, h.wall(), map[string]string{"Cluster": h.runner.Cluster}, map[string]float64{
+	values := map[string]float64{
 		"TickAge":        float64(age.Milliseconds()),
 		"Pruned":         float64(t.Pruned),
 		"RegistryErrors": float64(t.Errors),
-	})
+	}
+	if h.outside != nil {
+		values["RulesContested"] = float64(h.outside.contested)
+		values["AwsUnreachable"] = float64(h.outside.unreachable)
+		h.outside.unreachable = 0
+	}
+	err := metrics.Write(h.metrics, h.wall(), map[string]string{"Cluster": h.runner.Cluster}, values)
 	if err != nil {
 		h.log.ErrorContext(ctx, "metrics were not written", "err", err)
 	}

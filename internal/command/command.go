@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/detourhq/detour/internal/rules"
 	"github.com/detourhq/detour/internal/sweep"
 	"github.com/detourhq/detour/pkg/cluster"
 	"github.com/detourhq/detour/pkg/redirect"
@@ -40,16 +41,18 @@ type Command struct {
 
 	ID    string          `json:"id,omitempty"`    // leave, group-put, group-rm
 	Group json.RawMessage `json:"group,omitempty"` // group-put: the members of [cluster.Group] to change
+	Rules *RuleOptions    `json:"rules,omitempty"` // rules; nil is a pass like a sweep's
 }
 
-// Runner carries out commands on one cluster. Every field but TargetGroup is
-// required.
+// Runner carries out commands on one cluster. Every field but TargetGroup and Rules
+// is required.
 type Runner struct {
 	Cluster     string
 	Registry    *cluster.Registry
 	Redirect    redirect.Config
 	Sweeper     *sweep.Sweeper
-	TargetGroup string // ARN of the redirect function's target group, for groups that name none
+	Rules       *rules.Reconciler // nil where AWS cannot be called
+	TargetGroup string            // ARN of the redirect function's target group, for groups that name none
 	Wall        func() time.Time
 }
 
@@ -66,6 +69,7 @@ var verbs = map[string]verb{
 	"group-list": (*Runner).groupList,
 	"group-rm":   (*Runner).groupRemove,
 	"sweep":      (*Runner).sweep,
+	"rules":      (*Runner).reconcile,
 }
 
 // Run carries out c and returns what there is to say of it, one JSON object's

@@ -19,6 +19,7 @@ type Paused struct {
 	Until    cluster.Millis `json:"until_ms,omitempty"`
 	Deadline cluster.Millis `json:"deadline_ms,omitempty"`
 	Nodes    []string       `json:"nodes"`              // ids of the nodes that it covers
+	Rules    []RuleAnswer   `json:"rules,omitempty"`    // listener rules that follow
 	Warnings []string       `json:"warnings,omitempty"` // for people
 }
 
@@ -52,6 +53,7 @@ func (r *Runner) pause(ctx context.Context, c Command) (any, error) {
 	}
 	result.Nodes = covered(s, target)
 	result.Warnings = r.warnings(s, target, result.Nodes)
+	result.Rules = r.follow(ctx, s, target)
 	return result, nil
 }
 
@@ -107,10 +109,11 @@ func ofService(service string) string {
 
 // Resumed says what a resume did.
 type Resumed struct {
-	Target    string   `json:"target"`
-	WasPaused bool     `json:"was_paused"`
-	Epoch     int64    `json:"epoch"`
-	Warnings  []string `json:"warnings,omitempty"`
+	Target    string       `json:"target"`
+	WasPaused bool         `json:"was_paused"`
+	Epoch     int64        `json:"epoch"`
+	Rules     []RuleAnswer `json:"rules,omitempty"` // listener rules that follow
+	Warnings  []string     `json:"warnings,omitempty"`
 }
 
 func (r *Runner) resume(ctx context.Context, c Command) (any, error) {
@@ -127,6 +130,7 @@ func (r *Runner) resume(ctx context.Context, c Command) (any, error) {
 	if err != nil {
 		return result, nil
 	}
+	result.Rules = r.follow(ctx, s, target)
 	for _, id := range covered(s, target) {
 		n, _ := s.Node(id)
 		if on, p, still := s.Cover(n, target.Path, s.Time); still {

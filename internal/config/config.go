@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/detourhq/detour/internal/rules"
 	"github.com/detourhq/detour/internal/sweep"
 	"github.com/detourhq/detour/pkg/cluster"
 	"github.com/detourhq/detour/pkg/redirect"
@@ -184,6 +185,11 @@ func (c *Choice) Redirector(l Liveness) redirect.Config {
 		AllowedHosts: c.AllowedHosts, CORSOrigins: c.CORSOrigins, CORSCredentials: bool(c.CORSCredentials),
 		TrustForwardedPath: bool(c.TrustForwardedPath),
 	}
+}
+
+// Rules returns the configuration of passes over listener rules.
+func (c *Heartbeat) Rules() rules.Config {
+	return rules.Config{Cluster: c.Cluster, TargetGroup: c.TargetGroup, Selection: c.Redirector(c.Liveness).Selection}
 }
 
 // Sweep returns the configuration of sweeps.

@@ -2,12 +2,7 @@ package rules_test
 
 import (
 	"context"
-	"encoding/xml"
-	"io"
 	"log/slog"
-	"net/http"
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -41,7 +36,7 @@ func newBalancer(t *testing.T) *balancer {
 			return aws.Credentials{AccessKeyID: "made-up", SecretAccessKey: "made-up"}, nil
 		}),
 	})}
-	subnets, vpc := subnets(t, server.URL)
+	subnets, vpc := server.Subnets(t, region)
 	lb, err := b.CreateLoadBalancer(t.Context(), &elb.CreateLoadBalancerInput{Name: aws.String("web"), Subnets: subnets})
 	require.NoError(t, err)
 	b.arn, b.vpc = *lb.LoadBalancers[0].LoadBalancerArn, vpc
@@ -52,30 +47,6 @@ func newBalancer(t *testing.T) *balancer {
 	require.NoError(t, err)
 	b.listener = &l.Listeners[0]
 	return b
-}
-
-// subnets returns two of the account's own network. moto makes one; the SDK's part
-// for EC2 is not needed for anything else.
-func subnets(t *testing.T, endpoint string) (ids []string, vpc string) {
-	form := url.Values{"Action": {"DescribeSubnets"}, "Version": {"2016-11-15"}}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, endpoint, strings.NewReader(form.Encode()))
-	require.NoError(t, err)
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=made-up/20260101/"+region+"/ec2/aws4_request, SignedHeaders=host, Signature=0")
-	resp, err := http.DefaultClient.Do(req)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	var body struct {
-		Subnets []struct {
-			ID  string `xml:"subnetId"`
-			VPC string `xml:"vpcId"`
-		} `xml:"subnetSet>item"`
-	}
-	require.NoError(t, xml.Unmarshal(raw, &body))
-	require.GreaterOrEqual(t, len(body.Subnets), 2)
-	return []string{body.Subnets[0].ID, body.Subnets[1].ID}, body.Subnets[0].VPC
 }
 
 // group makes a target group with one target, which moto finds healthy.

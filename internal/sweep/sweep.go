@@ -18,7 +18,11 @@ type Config struct {
 	PulseTimeout time.Duration // see [cluster.Node.Tolerance]
 	PruneAfter   time.Duration // silence beyond a node's tolerance after which it may be pruned
 	PruneMax     float64       // most of all nodes that one sweep prunes, 0 to 1; one node always may be
-	Probe        bool          // whether stale nodes are asked; if not, each counts as one without a probe
+	// Then is called under the lease after a pass that ended well, for what else is
+	// to be done by one sweeper alone; its error is the sweep's. Nil is nothing.
+	Then func(context.Context, cluster.Lease) error
+
+	Probe bool // whether stale nodes are asked; if not, each counts as one without a probe
 
 	// LeaseTTL is how long the lease lasts if its holder ends without giving it
 	// up. It must be longer than a sweep. Probes take at most half of it, or of the
@@ -93,7 +97,11 @@ func (s *Sweeper) Sweep(ctx context.Context) (Result, error) {
 	}
 	defer s.release(ctx, lease)
 	p := pass{Sweeper: s, lease: lease}
-	if err := p.run(ctx); err != nil {
+	err = p.run(ctx)
+	if err == nil && s.config.Then != nil {
+		err = s.config.Then(ctx, lease)
+	}
+	if err != nil {
 		return p.result, fmt.Errorf("sweep: %w", err)
 	}
 	return p.result, nil

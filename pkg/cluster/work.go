@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -23,17 +24,30 @@ var (
 	swapScript = redis.NewScript(commonLua + swapLua)
 )
 
+// RulePrefix begins the names of work that is what is remembered of listener rules.
+const RulePrefix = "rule:"
+
 // sweepNotes is the field of the work hash that holds no work, see [Registry.Notes].
 const sweepNotes = "sweep"
 
-// Work returns what is pending, JSON objects by name. What they say is their
-// owner's business.
+// Work returns what is pending, JSON objects by name, what is remembered of rules
+// apart. What they say is their owner's business.
 func (r *Registry) Work(ctx context.Context) (map[string]string, error) {
+	return r.workThat(ctx, func(name string) bool { return name != sweepNotes && !strings.HasPrefix(name, RulePrefix) })
+}
+
+// RuleWork returns what is remembered of listener rules, JSON objects by name:
+// [RulePrefix] and the rule's ARN.
+func (r *Registry) RuleWork(ctx context.Context) (map[string]string, error) {
+	return r.workThat(ctx, func(name string) bool { return strings.HasPrefix(name, RulePrefix) })
+}
+
+func (r *Registry) workThat(ctx context.Context, wanted func(name string) bool) (map[string]string, error) {
 	all, err := r.client.HGetAll(ctx, r.keys.work).Result()
 	if err != nil {
 		return nil, fmt.Errorf("read work: %w", err)
 	}
-	delete(all, sweepNotes)
+	maps.DeleteFunc(all, func(name, _ string) bool { return !wanted(name) })
 	return all, nil
 }
 

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/detourhq/detour/internal/awsapi"
+	"github.com/detourhq/detour/internal/awsevents"
+	"github.com/detourhq/detour/internal/command"
+	"github.com/detourhq/detour/internal/config"
+	"github.com/detourhq/detour/internal/rules"
+	"github.com/detourhq/detour/pkg/cluster"
+)
+
+// outside is the part of a sweep that AWS has a say in. What it counts is one
+// tick's; only the sweeping goroutine touches it.
+type outside struct {
+	events *awsevents.Handler
+	runner *command.Runner
+	log    *slog.Logger
+
+	unreachable int // calls or passes that AWS did not answer
+	contested   int // rules that somebody changes back
+}
+
+// newOutside gives runner its rules, and returns nil where there is no AWS to call.
+func newOutside(c config.Heartbeat, runner *command.Runner, wall func() time.Time, log *slog.Logger) (*outside, error) {
+	settings, ok, err := awsapi.Load(context.Background())
+	if err != nil || !ok {
+		return nil, err
+	}
+	runner.Rules = awsapi.Rules(settings, c.Rules(), wall, log)
+	events := awsevents.New(runner.Registry, awsapi.Events(settings), awsevents.Config{PulseTimeout: c.PulseTimeout}, wall, log)
+	return &outside{events: events, runner: runner, log: log}, nil
+}
+
+// afterSweep takes pending work on and makes the rules follow, under the sweep's
+// lease. That AWS does not answer is counted, and no reason for the sweep to fail.
+func (o *outside) afterSweep(ctx context.Context, l cluster.Lease) error {
+	s, err := o.runner.Registry.Snapshot(ctx, o.runner.Wall)
+	if err != nil {
+		return err
+	}
+	advanced, err := o.events.Advance(ctx, s, l)
+	o.unreachable += advanced.Unreachable
+	if err != nil {
+		return err
+	}
+	report, err := o.runner.Reconcile(ctx, &l, rules.Options{})
+	o.contested = 0
+	for _, r := range report.Rules {
+		if r.State == rules.Contested {
+			o.contested++
+		}
+	}
+	if errors.Is(err, rules.ErrUnreachable) {
+		o.unreachable++
+		o.log.WarnContext(ctx, "rules were not all made to follow", "err", err)
+		return nil
+	}
+	return err
+}
+
+// hear handles an event of AWS. Its error makes Lambda hand the event in again,
+// which does no harm.
+func (o *outside) hear(ctx context.Context, events []awsevents.Event) ([]any, error) {
+	var answers []any
+	for _, e := range events {
+		answer, err := o.events.Handle(ctx, e)
+		if err != nil {
+			return answers, err
+		}
+		answers = append(answers, answer)
+	}
+	return answers, nil
+}
