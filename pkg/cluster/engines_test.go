@@ -63,6 +63,13 @@ var registryTests = []struct {
 	{"The events are capped", testTheEventsAreCapped},
 	{"A batch is announced once", testABatchIsAnnouncedOnce},
 	{"A resume is found behind any number of events", testAResumeIsFoundBehindAnyNumberOfEvents},
+	{"Work changes only from what was read", testWorkChangesOnlyFromWhatWasRead},
+	{"A late sweeper stores no work", testALateSweeperStoresNoWork},
+	{"Work never touches the sweep's notes", testWorkNeverTouchesTheSweepsNotes},
+	{"A pause is swapped only for the one that was read", testAPauseIsSwappedOnlyForTheOneThatWasRead},
+	{"A swap is announced", testASwapIsAnnounced},
+	{"An unreadable pause is never swapped", testAnUnreadablePauseIsNeverSwapped},
+	{"An event is remembered for a day", testAnEventIsRememberedForADay},
 }
 
 func TestRegistry(t *testing.T) {

@@ -4,50 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/detourhq/detour/internal/redistest"
 	"github.com/detourhq/detour/pkg/cluster"
 )
-
-// workTests are run on every kind of registry that people run.
-var workTests = []struct {
-	name string
-	test func(t *testing.T, r *cluster.Registry, raw redis.UniversalClient)
-}{
-	{"Work changes only from what was read", testWorkChangesOnlyFromWhatWasRead},
-	{"A late sweeper stores no work", testALateSweeperStoresNoWork},
-	{"Work never touches the sweep's notes", testWorkNeverTouchesTheSweepsNotes},
-	{"A pause is swapped only for the one that was read", testAPauseIsSwappedOnlyForTheOneThatWasRead},
-	{"A swap is announced", testASwapIsAnnounced},
-	{"An unreadable pause is never swapped", testAnUnreadablePauseIsNeverSwapped},
-	{"An event is remembered for a day", testAnEventIsRememberedForADay},
-}
-
-func TestWork(t *testing.T) {
-	for name, start := range map[string]func(t *testing.T) string{
-		"redis":         func(t *testing.T) string { return redistest.Start(t).URL },
-		"redis cluster": func(t *testing.T) string { return redistest.Start(t, redistest.WithCluster()).URL + "?cluster=true" },
-		"embedded":      func(t *testing.T) string { return "redis://" + miniredis.RunT(t).Addr() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			raw, err := cluster.Dial(start(t), budget)
-			require.NoError(t, err)
-			r, err := cluster.NewRegistry(raw, "test")
-			require.NoError(t, err)
-			t.Cleanup(func() { _ = r.Close() })
-			for _, c := range workTests {
-				t.Run(c.name, func(t *testing.T) {
-					require.NoError(t, raw.FlushDB(t.Context()).Err())
-					c.test(t, r, raw)
-				})
-			}
-		})
-	}
-}
 
 func testWorkChangesOnlyFromWhatWasRead(t *testing.T, r *cluster.Registry, _ redis.UniversalClient) {
 	ctx := t.Context()
