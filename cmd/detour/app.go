@@ -167,7 +167,7 @@ func do[T any](ctx context.Context, a *app, c command.Command, show func(*T)) er
 	defer func() { _ = registry.Close() }()
 	runner := &command.Runner{
 		Cluster: settings.Cluster, Registry: registry, Redirect: settings.Redirector(settings.Liveness), TargetGroup: settings.TargetGroup, Wall: time.Now,
-		Sweeper: sweep.New(registry, settings.Sweep(), nil, time.Now, a.logger()),
+		Sweeper: sweep.New(registry, command.SweepConfig(settings), nil, time.Now, a.logger()),
 	}
 	if c.Verb == "rules" { // a pause alone leaves them to the next sweep
 		if runner.Rules, err = a.reconciler(ctx, settings); err != nil {

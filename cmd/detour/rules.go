@@ -77,5 +77,5 @@ func (a *app) reconciler(ctx context.Context, c config.Heartbeat) (*rules.Reconc
 	if err != nil || !ok {
 		return nil, err
 	}
-	return awsapi.Rules(settings, c.Rules(), time.Now, a.logger()), nil
+	return awsapi.Rules(settings, command.RulesConfig(c), time.Now, a.logger()), nil
 }

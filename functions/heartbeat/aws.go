@@ -31,7 +31,7 @@ func newOutside(c config.Heartbeat, runner *command.Runner, wall func() time.Tim
 	if err != nil || !ok {
 		return nil, err
 	}
-	runner.Rules = awsapi.Rules(settings, c.Rules(), wall, log)
+	runner.Rules = awsapi.Rules(settings, command.RulesConfig(c), wall, log)
 	events := awsevents.New(runner.Registry, awsapi.Events(settings), awsevents.Config{PulseTimeout: c.PulseTimeout}, wall, log)
 	return &outside{events: events, runner: runner, log: log}, nil
 }

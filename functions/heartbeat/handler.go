@@ -46,7 +46,7 @@ func newHandler(environment map[string]string, wall func() time.Time, log *slog.
 	h.runner = &command.Runner{
 		Cluster: c.Cluster, Registry: registry, Redirect: c.Redirector(c.Liveness), TargetGroup: c.TargetGroup, Wall: wall,
 	}
-	sweeps := c.Sweep()
+	sweeps := command.SweepConfig(c)
 	if h.outside, err = newOutside(c, h.runner, wall, log); err != nil {
 		log.Error("AWS is out of reach: rules and events are left alone", "err", err)
 	} else if h.outside != nil {

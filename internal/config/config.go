@@ -8,8 +8,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/detourhq/detour/internal/rules"
-	"github.com/detourhq/detour/internal/sweep"
 	"github.com/detourhq/detour/pkg/cluster"
 	"github.com/detourhq/detour/pkg/redirect"
 	"github.com/detourhq/detour/pkg/selection"
@@ -184,18 +182,5 @@ func (c *Choice) Redirector(l Liveness) redirect.Config {
 		MaxRedirects: c.MaxRedirects, RetryAfter: c.RetryAfter, Origins: c.Origins, Carrier: c.Carrier,
 		AllowedHosts: c.AllowedHosts, CORSOrigins: c.CORSOrigins, CORSCredentials: bool(c.CORSCredentials),
 		TrustForwardedPath: bool(c.TrustForwardedPath),
-	}
-}
-
-// Rules returns the configuration of passes over listener rules.
-func (c *Heartbeat) Rules() rules.Config {
-	return rules.Config{Cluster: c.Cluster, TargetGroup: c.TargetGroup, Selection: c.Redirector(c.Liveness).Selection}
-}
-
-// Sweep returns the configuration of sweeps.
-func (c *Heartbeat) Sweep() sweep.Config {
-	return sweep.Config{
-		PulseTimeout: c.PulseTimeout, PruneAfter: c.PruneAfter, PruneMax: c.PruneMax,
-		Probe: bool(c.Probe),
 	}
 }
