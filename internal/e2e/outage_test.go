@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -27,14 +28,22 @@ type outage func(t *testing.T, w *world) error
 // hurried has the budget for the registry that is the default.
 var hurried = map[string]string{"DETOUR_REDIS_TIMEOUT": "250ms"}
 
+// errInvalid reports an answer that no delay explains: neither a redirect nor a 503
+// that says when to come back.
+var errInvalid = errors.New("invalid answer")
+
 // inTime plays the scenario in a new world. A busy machine may delay one request
-// or another, but not the same one in three worlds in a row.
+// or another, but not the same one in three worlds in a row. An invalid answer is
+// not forgiven once.
 func (o outage) inTime(t *testing.T, build func() *world) {
 	t.Helper()
 	var err error
 	for range 3 {
 		if err = o(t, build()); err == nil {
 			return
+		}
+		if errors.Is(err, errInvalid) {
+			break
 		}
 		t.Logf("tried again: %v", err)
 	}
@@ -221,10 +230,14 @@ func listed(t *testing.T, w *world) error {
 func (w *world) expect(ctx context.Context, status int, endpoint string) error {
 	resp, err := w.get(ctx, "/")
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errInvalid, err)
 	}
 	location, retry := resp.Header.Get("Location"), resp.Header.Get("Retry-After")
-	if resp.StatusCode != status || !strings.HasPrefix(location, endpoint) || (retry == "") == (status == http.StatusServiceUnavailable) {
+	redirect, unavailable := resp.StatusCode == http.StatusTemporaryRedirect, resp.StatusCode == http.StatusServiceUnavailable
+	if redirect == (location == "") || unavailable == (retry == "") || !redirect && !unavailable {
+		return fmt.Errorf("%w: %d to %q, retry after %q", errInvalid, resp.StatusCode, location, retry)
+	}
+	if resp.StatusCode != status || !strings.HasPrefix(location, endpoint) {
 		return fmt.Errorf("got %d to %q, retry after %q", resp.StatusCode, location, retry)
 	}
 	return nil
