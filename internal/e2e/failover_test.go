@@ -33,6 +33,9 @@ type life struct {
 	agent *agent.Agent
 }
 
+// copies is how many copies of the function there are.
+const copies = 4
+
 // Green is deployed node by node while blue is paused and all its traffic
 // redirected there. In the middle of that the primary that holds the registry is
 // killed.
@@ -40,6 +43,7 @@ func TestAFailoverDuringADeploymentCostsNoRequest(t *testing.T) {
 	t.Parallel() // it is a matter of waiting
 	f := newFleet(t)
 	f.pause(t, cluster.GroupTarget("blue"))
+	f.warm(t)
 	ended := f.load(t)
 
 	old := f.redis.PrimaryOf(keyPrefix)
@@ -77,7 +81,7 @@ func newFleet(t *testing.T) *fleet {
 	redis := redistest.StartCluster(t, 3, 3)
 	env := maps.Clone(hurried)
 	env["DETOUR_PULSE_TIMEOUT"] = "15s"
-	f := &fleet{world: newWorldOn(t, nil, redis.URL, 4, env), redis: redis, agents: &journal{}, lives: map[string]*life{}}
+	f := &fleet{world: newWorldOn(t, nil, redis.URL, copies, env), redis: redis, agents: &journal{}, lives: map[string]*life{}}
 	startAgent(t, f.registry, "b1", "blue", "http://blue.example.com", nil, f.agents)
 	for _, id := range []string{"g1", "g2"} {
 		f.begin(t, id)
@@ -88,6 +92,20 @@ func newFleet(t *testing.T) *fleet {
 		}
 	})
 	return f
+}
+
+// warm has every copy of the function read the registry: one that starts cold while
+// there is none has nothing to go by, and answers 503.
+func (f *fleet) warm(t *testing.T) {
+	t.Helper()
+	for tries := 0; f.function.Stats().ColdStarts < copies; tries++ {
+		require.Less(t, tries, 100, "bursts until all copies run")
+		var sent sync.WaitGroup
+		for i := range 4 * copies {
+			sent.Go(func() { assert.NoError(t, f.send(t.Context(), i)) })
+		}
+		sent.Wait()
+	}
 }
 
 // begin starts a new life of green's node called id.

@@ -28,7 +28,9 @@ func (h *Host) Pids() []int {
 	defer h.mu.Unlock()
 	pids := make([]int, 0, len(h.alive))
 	for c := range h.alive {
-		pids = append(pids, c.cmd.Process.Pid)
+		if c.alive() { // one that has ended stays listed until it is reaped
+			pids = append(pids, c.cmd.Process.Pid)
+		}
 	}
 	return pids
 }
