@@ -99,6 +99,8 @@ func (f *Figures) member(name string, s *scanner) {
 		f.Arrivals = s.integer()
 	case "last_arrival_ms":
 		f.LastArrival = Millis(s.integer())
+	case "gap_ms":
+		f.Gap = Millis(s.integer())
 	case "seen_epoch":
 		f.SeenEpoch = s.integer()
 	default:

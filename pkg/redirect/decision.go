@@ -24,4 +24,8 @@ type Decision struct {
 	Origin  string        // label of what the request was meant for; empty where that was not asked
 	Node    *cluster.Node // where the client is led; nil unless redirected
 	Reason  string        // for people; empty when redirected
+
+	// Hold says that the answer is for when patience ends: until then the registry
+	// may change for the better, because the origin is on hold, or nobody is offered.
+	Hold bool
 }
