@@ -124,7 +124,7 @@ type Figures struct {
 	Arrivals    int64   `json:"arrivals"` // requests since the generation started
 	LastArrival Millis  `json:"last_arrival_ms,omitempty"`
 	Gap         Millis  `json:"gap_ms,omitempty"` // mean time between two arrivals in the minute before the pause; zero where it knows none
-	SeenEpoch   int64   `json:"seen_epoch"` // the newest epoch that the node acts on
+	SeenEpoch   int64   `json:"seen_epoch"`       // the newest epoch that the node acts on
 }
 
 // Node is all that the registry knows of one node.
