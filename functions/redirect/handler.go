@@ -20,10 +20,11 @@ type source interface {
 	Count(now cluster.Millis, names ...string)
 }
 
-// handler answers load balancer events. Every field is required.
+// handler answers load balancer events. Every field but patience is required.
 type handler struct {
 	source   source
 	redirect *redirect.Redirector
+	patience patience
 	wall     func() time.Time
 	log      *slog.Logger
 }
@@ -34,7 +35,8 @@ func newHandler(environment map[string]string, wall func() time.Time, log *slog.
 	c, err := config.ReadRedirect(environment)
 	h := &handler{redirect: redirect.New(c.Redirector(c.Liveness), globalRandom{}), wall: wall, log: log}
 	if err == nil {
-		h.source, err = newSource(c, wall)
+		h.patience = patience{Patience: c.Patience, budget: c.Timeout}
+		h.source, h.patience.places, err = newSource(c, wall)
 	}
 	if err != nil {
 		log.Error("configuration is faulty, answering 503 to everything", "err", err)
@@ -78,6 +80,9 @@ func (h *handler) decide(ctx context.Context, req *redirect.Request) redirect.De
 	}
 	now, _ := s.Now(h.wall())
 	d := h.redirect.Decide(req, s, now)
+	if d.Hold && err == nil {
+		d = h.wait(ctx, req, d, now)
+	}
 	if d.Outcome == redirect.Redirected {
 		h.source.Count(now, string(d.Outcome), "origin:"+d.Origin, "node:"+d.Node.ID)
 		return d

@@ -9,26 +9,27 @@ import (
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
-// newSource returns where the nodes come from.
-func newSource(c config.Redirect, wall func() time.Time) (source, error) {
+// newSource returns where the nodes come from, and where requests can be held:
+// nowhere without a registry.
+func newSource(c config.Redirect, wall func() time.Time) (source, places, error) {
 	static, err := cluster.Static(c.StaticNodes, wall())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c.Mode == config.StaticMode {
-		return fixed{static}, nil
+		return fixed{static}, nil, nil
 	}
 	if len(static.Nodes) == 0 {
 		static = nil
 	}
 	registry, err := c.Open()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return cluster.NewCache(registry, cluster.CacheConfig{
 		Budget: c.Timeout, Freshness: c.Freshness, PulseEvery: c.PulseEvery,
 		StaleIfError: c.StaleIfError, Static: static,
-	}, wall), nil
+	}, wall), registry, nil
 }
 
 // fixed is a source that never changes.

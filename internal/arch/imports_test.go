@@ -14,6 +14,7 @@ var layers = [][]string{
 	{"pkg/redirect"},
 	{"pkg/selection"},
 	{"pkg/cluster"},
+	{"pkg/affinity"},
 }
 
 // layer returns the index of dir's layer, or -1.

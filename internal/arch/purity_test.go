@@ -7,7 +7,7 @@ import (
 )
 
 // pure are the packages whose answers depend on their arguments alone.
-var pure = []string{"pkg/redirect", "pkg/selection"}
+var pure = []string{"pkg/redirect", "pkg/selection", "pkg/affinity"}
 
 // impure are packages, with all below them, that have no place in pure ones.
 var impure = []string{

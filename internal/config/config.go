@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/detourhq/detour/pkg/cluster"
 	"github.com/detourhq/detour/pkg/redirect"
@@ -41,6 +42,8 @@ type Choice struct {
 	FadeIn             time.Duration         `env:"DETOUR_FADE_IN" envDefault:"30s"`
 	RetryAfter         time.Duration         `env:"DETOUR_RETRY_AFTER" envDefault:"5s"`
 	Carrier            redirect.Carrier      `env:"DETOUR_HOP_CARRIER" envDefault:"query"`
+	SessionCookie      string                `env:"DETOUR_SESSION_COOKIE" envDefault:"JSESSIONID"`
+	PassKey            string                `env:"DETOUR_PASS_KEY"` // empty means that there are no passes
 	AllowedHosts       []string              `env:"DETOUR_ALLOWED_HOSTS"`
 	CORSOrigins        []string              `env:"DETOUR_CORS_ORIGINS"`
 	CORSCredentials    Switch                `env:"DETOUR_CORS_CREDENTIALS" envDefault:"off"`
@@ -56,6 +59,14 @@ type Redirect struct {
 	StaticNodes  []string      `env:"DETOUR_STATIC_NODES"`
 	Freshness    time.Duration `env:"DETOUR_FRESHNESS" envDefault:"0s"`
 	StaleIfError time.Duration `env:"DETOUR_STALE_IF_ERROR" envDefault:"5m"`
+	Patience
+}
+
+// Patience says how requests are held.
+type Patience struct {
+	HoldMax       time.Duration `env:"DETOUR_HOLD_MAX" envDefault:"0s"` // zero holds none
+	HoldLimit     int           `env:"DETOUR_HOLD_LIMIT" envDefault:"100"`
+	HoldPerSource int           `env:"DETOUR_HOLD_PER_SOURCE"` // zero means a quarter of HoldLimit, one at least
 }
 
 // Heartbeat is the configuration of the heartbeat function and of whoever sweeps.
@@ -67,7 +78,10 @@ type Heartbeat struct {
 	PruneAfter  time.Duration `env:"DETOUR_PRUNE_AFTER" envDefault:"2m"`
 	PruneMax    float64       `env:"DETOUR_PRUNE_MAX" envDefault:"0.15"`
 	Probe       Switch        `env:"DETOUR_PROBE" envDefault:"on"`
+	RuleSettle  time.Duration `env:"DETOUR_RULE_SETTLE" envDefault:"10s"`
 	TargetGroup string        `env:"DETOUR_TARGET_GROUP"`
+
+	AllowDefaultRule Switch `env:"DETOUR_ALLOW_DEFAULT_RULE" envDefault:"off"`
 }
 
 const (
@@ -83,7 +97,10 @@ func ReadRedirect(environment map[string]string) (Redirect, error) {
 	if c.Timeout == 0 {
 		c.Timeout = redirectTimeout
 	}
-	err = errors.Join(err, c.Registry.check(c.Mode == RegistryMode), c.checkMode(), c.Choice.check())
+	err = errors.Join(err, c.Registry.check(c.Mode == RegistryMode), c.checkMode(), c.Choice.check(), c.Patience.check())
+	if c.HoldPerSource == 0 {
+		c.HoldPerSource = max(1, c.HoldLimit/4)
+	}
 	return c, err
 }
 
@@ -95,6 +112,17 @@ func (c *Redirect) checkMode() error {
 		return fmt.Errorf("DETOUR_STATIC_NODES: %w", err)
 	}
 	return nil
+}
+
+func (p *Patience) check() error {
+	var err error
+	if p.HoldLimit < 0 {
+		err = fmt.Errorf("DETOUR_HOLD_LIMIT=%d is not 0 or more", p.HoldLimit)
+	}
+	if p.HoldPerSource < 0 {
+		err = errors.Join(err, fmt.Errorf("DETOUR_HOLD_PER_SOURCE=%d is not 0 or more", p.HoldPerSource))
+	}
+	return err
 }
 
 // ReadHeartbeat reads the heartbeat function's configuration, which the CLI uses
@@ -167,6 +195,12 @@ func (c *Choice) check() error {
 	if c.MaxRedirects < 1 || c.MaxRedirects > 20 {
 		err = fmt.Errorf("DETOUR_MAX_REDIRECTS=%d is not 1 to 20, the most that browsers follow", c.MaxRedirects)
 	}
+	if !httpguts.ValidHeaderFieldName(c.SessionCookie) {
+		err = errors.Join(err, fmt.Errorf("DETOUR_SESSION_COOKIE=%.80q is no name of a cookie: a token (RFC 6265 §4.1.1)", c.SessionCookie))
+	}
+	if c.PassKey != "" && len(c.PassKey) < redirect.MinPassKey {
+		err = errors.Join(err, fmt.Errorf("DETOUR_PASS_KEY has %d bytes, not at least %d", len(c.PassKey), redirect.MinPassKey))
+	}
 	for _, h := range c.AllowedHosts {
 		if strings.Contains(h, "/") || cluster.CheckEndpoint("https://"+h) != nil {
 			err = errors.Join(err, fmt.Errorf("DETOUR_ALLOWED_HOSTS: %.80q is no host name, nor one with a port", h))
@@ -181,6 +215,6 @@ func (c *Choice) Redirector(l Liveness) redirect.Config {
 		Selection:    selection.Config{Policy: c.Policy, PulseTimeout: l.PulseTimeout, FadeIn: c.FadeIn},
 		MaxRedirects: c.MaxRedirects, RetryAfter: c.RetryAfter, Origins: c.Origins, Carrier: c.Carrier,
 		AllowedHosts: c.AllowedHosts, CORSOrigins: c.CORSOrigins, CORSCredentials: bool(c.CORSCredentials),
-		TrustForwardedPath: bool(c.TrustForwardedPath),
+		TrustForwardedPath: bool(c.TrustForwardedPath), SessionCookie: c.SessionCookie, PassKey: []byte(c.PassKey),
 	}
 }

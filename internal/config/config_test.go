@@ -20,14 +20,15 @@ func TestTheDefaultsStand(t *testing.T) {
 	assert.Equal(t, Redirect{
 		Registry:  Registry{Cluster: "default", URL: url, Timeout: 250 * time.Millisecond},
 		Liveness:  Liveness{PulseEvery: 5 * time.Second, PulseTimeout: 15 * time.Second},
-		Choice:    Choice{Policy: selection.Random, MaxRedirects: 3, FadeIn: 30 * time.Second, RetryAfter: 5 * time.Second, Carrier: redirect.QueryCarrier},
+		Choice:    Choice{Policy: selection.Random, MaxRedirects: 3, FadeIn: 30 * time.Second, RetryAfter: 5 * time.Second, Carrier: redirect.QueryCarrier, SessionCookie: "JSESSIONID"},
 		Mode:      RegistryMode,
 		Freshness: 0, StaleIfError: 5 * time.Minute,
+		Patience: Patience{HoldLimit: 100, HoldPerSource: 25},
 	}, c)
 	h, err := ReadHeartbeat(nil)
 	require.NoError(t, err)
 	assert.Equal(t, 2*time.Second, h.Timeout)
-	assert.Equal(t, []any{10 * time.Second, 2 * time.Minute, 0.15, Switch(true)}, []any{h.SweepEvery, h.PruneAfter, h.PruneMax, h.Probe})
+	assert.Equal(t, []any{10 * time.Second, 2 * time.Minute, 0.15, Switch(true), Switch(false)}, []any{h.SweepEvery, h.PruneAfter, h.PruneMax, h.Probe, h.AllowDefaultRule})
 }
 
 func TestEveryVariableIsRead(t *testing.T) {
@@ -38,6 +39,8 @@ func TestEveryVariableIsRead(t *testing.T) {
 		"DETOUR_ALLOWED_HOSTS": "a.example.com,b.example.com:8443", "DETOUR_CORS_ORIGINS": "https://x.example.com", "DETOUR_CORS_CREDENTIALS": "on",
 		"DETOUR_TRUST_FORWARDED_PATH": "1", "DETOUR_MODE": "static", "DETOUR_STATIC_NODES": "https://n1.example.com,https://n2.example.com",
 		"DETOUR_FRESHNESS": "1s", "DETOUR_STALE_IF_ERROR": "10m",
+		"DETOUR_SESSION_COOKIE": "SID", "DETOUR_PASS_KEY": "0123456789abcdef",
+		"DETOUR_HOLD_MAX": "8s", "DETOUR_HOLD_LIMIT": "300", "DETOUR_HOLD_PER_SOURCE": "9",
 	})
 	require.NoError(t, err)
 	assert.Equal(t, Redirect{
@@ -52,10 +55,11 @@ func TestEveryVariableIsRead(t *testing.T) {
 			},
 			Policy: selection.Rendezvous, MaxRedirects: 20, RetryAfter: 7 * time.Second, Carrier: redirect.CookieCarrier,
 			AllowedHosts: []string{"a.example.com", "b.example.com:8443"}, CORSOrigins: []string{"https://x.example.com"},
-			CORSCredentials: true, TrustForwardedPath: true,
+			CORSCredentials: true, TrustForwardedPath: true, SessionCookie: "SID", PassKey: "0123456789abcdef",
 		},
 		Mode: StaticMode, StaticNodes: []string{"https://n1.example.com", "https://n2.example.com"},
 		Freshness: time.Second, StaleIfError: 10 * time.Minute,
+		Patience: Patience{HoldMax: 8 * time.Second, HoldLimit: 300, HoldPerSource: 9},
 	}, c)
 }
 
@@ -63,11 +67,13 @@ func TestEveryFaultIsNamedAtOnce(t *testing.T) {
 	_, err := ReadRedirect(map[string]string{
 		"DETOUR_CLUSTER": "a b", "DETOUR_REDIS_URL": "http://user:secret@h", "DETOUR_REDIS_TIMEOUT": "250", "DETOUR_PULSE_EVERY": "-5s",
 		"DETOUR_MODE": "magic", "DETOUR_STATIC_NODES": "n1.example.com", "DETOUR_ORIGINS": "blue", "DETOUR_POLICY": "best",
+		"DETOUR_SESSION_COOKIE": "J SESSIONID", "DETOUR_PASS_KEY": "secret of 15 by",
 		"DETOUR_MAX_REDIRECTS": "0", "DETOUR_HOP_CARRIER": "pigeon", "DETOUR_ALLOWED_HOSTS": "https://app.example.com", "DETOUR_CORS_CREDENTIALS": "maybe",
 	})
 	for _, variable := range []string{
 		"DETOUR_CLUSTER", "DETOUR_REDIS_URL", "DETOUR_REDIS_TIMEOUT", "DETOUR_PULSE_EVERY", "DETOUR_MODE", "DETOUR_STATIC_NODES",
 		"DETOUR_ORIGINS", "DETOUR_POLICY", "DETOUR_MAX_REDIRECTS", "DETOUR_HOP_CARRIER", "DETOUR_ALLOWED_HOSTS", "DETOUR_CORS_CREDENTIALS",
+		"DETOUR_SESSION_COOKIE", "DETOUR_PASS_KEY",
 	} {
 		assert.Equal(t, 1, strings.Count(err.Error(), variable), "%s is named once in:\n%v", variable, err)
 	}
@@ -90,6 +96,8 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 		_, err = ReadRedirect(map[string]string{"DETOUR_REDIS_URL": url, "DETOUR_MAX_REDIRECTS": max})
 		assert.ErrorContains(t, err, "DETOUR_MAX_REDIRECTS")
 	}
+	_, err = ReadRedirect(map[string]string{"DETOUR_REDIS_URL": url, "DETOUR_PASS_KEY": "sixteen bytes do"})
+	require.NoError(t, err)
 }
 
 func TestIAMWantsAllItsParts(t *testing.T) {

@@ -47,7 +47,7 @@ func (r *Registry) Erase(ctx context.Context, began Millis) error {
 	if err != nil {
 		return fmt.Errorf("erase cluster: %w", err)
 	}
-	keys := append(r.keys.declared(), r.keys.seen())
+	keys := append(r.keys.declared(), r.keys.seen(), r.keys.holds)
 	for m := int64(began) / time.Minute.Milliseconds(); m <= int64(now)/time.Minute.Milliseconds(); m++ {
 		keys = append(keys, r.statsKey(m))
 	}

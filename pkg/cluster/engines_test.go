@@ -65,10 +65,15 @@ var registryTests = []struct {
 	{"A resume is found behind any number of events", testAResumeIsFoundBehindAnyNumberOfEvents},
 	{"Work changes only from what was read", testWorkChangesOnlyFromWhatWasRead},
 	{"A late sweeper stores no work", testALateSweeperStoresNoWork},
+	{"A note is an event and nothing else", testANoteIsAnEventAndNothingElse},
+	{"A late sweeper notes nothing", testALateSweeperNotesNothing},
+	{"A note hides no resume", testANoteHidesNoResume},
 	{"Work never touches the sweep's notes", testWorkNeverTouchesTheSweepsNotes},
 	{"A pause is swapped only for the one that was read", testAPauseIsSwappedOnlyForTheOneThatWasRead},
 	{"A swap is announced", testASwapIsAnnounced},
 	{"An unreadable pause is never swapped", testAnUnreadablePauseIsNeverSwapped},
+	{"Places are limited, all in all and by source", testPlacesAreLimitedAllInAllAndBySource},
+	{"A place ends by itself", testAPlaceEndsByItself},
 	{"An event is remembered for a day", testAnEventIsRememberedForADay},
 }
 

@@ -39,7 +39,7 @@ type Registry struct {
 type keys struct {
 	nodes, reports, figures, pulses, pauses, groups string
 	epoch, left, lease, fence, events, work         string
-	stats, changes                                  string
+	stats, holds, changes                           string
 }
 
 // NewRegistry returns the registry of the cluster called name, which must be an
@@ -53,7 +53,7 @@ func NewRegistry(client redis.UniversalClient, name string) (*Registry, error) {
 		nodes: p + ":nodes", reports: p + ":reports", figures: p + ":figures", pulses: p + ":pulses",
 		pauses: p + ":pauses", groups: p + ":groups", epoch: p + ":epoch", left: p + ":left",
 		lease: p + ":lease", fence: p + ":fence", events: p + ":events", work: p + ":work",
-		stats: p + ":stats:", changes: p + ":changes",
+		stats: p + ":stats:", holds: p + ":holds", changes: p + ":changes",
 	}}, nil
 }
 

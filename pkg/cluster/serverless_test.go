@@ -16,7 +16,7 @@ import (
 // serverCommands are all the commands that a registry sends, scripts' own apart.
 var serverCommands = []string{
 	"CLUSTER SLOTS", "DEL", "EVAL", "EVALSHA", "EXPIRE", "GETEX", "HELLO", "HGET", "HGETALL", "HINCRBY", "HKEYS", "TIME", "XREVRANGE",
-	"ZADD", "ZRANGE", "ZREMRANGEBYSCORE", "ZSCORE",
+	"ZADD", "ZRANGE", "ZREM", "ZREMRANGEBYSCORE", "ZSCORE",
 }
 
 func TestTheRegistryOnServerless(t *testing.T) {

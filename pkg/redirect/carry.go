@@ -14,6 +14,7 @@ const (
 	hopTTL   = time.Minute
 	countKey = "X-Aspectran-Redirect-Count"
 	nodesKey = "X-Aspectran-Visited-Nodes"
+	epochKey = "X-Detour-Epoch"
 )
 
 // fresh reports whether the state belongs to this request: it was made within a
@@ -49,7 +50,7 @@ func (q *question) hearField(f *Field) {
 		}
 	case len("x-forwarded-for"):
 		if equalFold(f.Name, "x-forwarded-for") {
-			q.client = strings.TrimSpace(f.Value[strings.LastIndexByte(f.Value, ',')+1:])
+			q.client = lastAddress(f.Value)
 		}
 	case len("x-forwarded-proto"):
 		if equalFold(f.Name, "x-forwarded-proto") {

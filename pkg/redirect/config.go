@@ -16,6 +16,13 @@ type Config struct {
 	Origins      []OriginRule  // consulted before what groups say of themselves
 	Carrier      Carrier       // empty means QueryCarrier
 
+	// SessionCookie is the exact name of the session cookie of groups that name none
+	// themselves; empty means that their sessions are not looked for.
+	SessionCookie string
+
+	// PassKey signs passes, see [SignPass]; empty means that none is valid.
+	PassKey []byte
+
 	// AllowedHosts are the authorities (host, or host:port) on which a group
 	// with a route may be reached again by the same authority.
 	AllowedHosts []string

@@ -2,6 +2,7 @@ package redirect
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -33,4 +34,30 @@ func TestExplain(t *testing.T) {
 
 	e = redirector().Explain(request("OPTIONS", "*"), s, now)
 	assert.Equal(t, 400, e.Decision.Status)
+}
+
+func TestExplainTellsOfTheSession(t *testing.T) {
+	redirected := cluster.Pause{Reason: "release 42"}
+	for _, c := range []struct {
+		s      *cluster.Snapshot
+		fields string
+		want   string
+	}{
+		{family(cluster.Affinity{}), "Cookie: a=b", ""},
+		{family(cluster.Affinity{}), "Cookie: JSESSIONID=abc", ""},
+		{family(cluster.Affinity{}), "Cookie: JSESSIONID=abc.gone", "session names no node that is known here"},
+		{family(cluster.Affinity{}), "Cookie: JSESSIONID=abc.n1", "session stays with b1"},
+		{drained(family(cluster.Affinity{}), "node:b1", 0), "Cookie: JSESSIONID=abc.n1", "session stays with b1: drain without a deadline"},
+		{drained(drained(family(cluster.Affinity{}), "node:b1", now+90_000), "all", now+60_000), "Cookie: JSESSIONID=abc.n1", "session stays with b1: drain until 2023-11-14T22:14:20Z"},
+		{covered(family(cluster.Affinity{}), "node:b1", cluster.Pause{Mode: cluster.Drain, Until: now + 1, Deadline: now + 2}), "Cookie: JSESSIONID=abc.n1", "session stays with b1: drain without a deadline"},
+		{covered(family(cluster.Affinity{}), "node:b1", redirected), "Cookie: JSESSIONID=abc.n1", "session leaves b1: it is paused by node:b1: release 42"},
+		{covered(family(cluster.Affinity{}), "node:b1", redirected), "Cookie: JSESSIONID=abc.n1.n3", "session goes on at g1: b1 is paused by node:b1: release 42"},
+		{covered(family(cluster.Affinity{}), "node:b1", cluster.Pause{Mode: cluster.Hold}), "Cookie: JSESSIONID=abc.n1", "session waits for its node: b1 is paused by node:b1"},
+		{covered(family(cluster.Affinity{Strict: true}), "node:b1", redirected), "Cookie: JSESSIONID=abc.n1", "session leaves b1, but not group blue and its fallbacks: it is paused by node:b1: release 42"},
+	} {
+		x := redirector(sessions, rules("tg=blue")).Explain(through("tg", get("/x", c.fields)), c.s, now)
+		assert.Equal(t, c.want, x.Session)
+	}
+	x := redirector(passes).Explain(get("/x", passTo("b1", time.Hour)), family(cluster.Affinity{}), now)
+	assert.Equal(t, "b1", x.Pass)
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http/httpguts"
 
@@ -17,15 +16,17 @@ import (
 // town is a registry with something of everything.
 func town() *cluster.Snapshot {
 	s := grouped(nodes(
-		well("b1", "blue"),
-		well("b2", "blue", contexts("/shop", "/blog")),
-		well("g1", "green", at("http://g1.example.com:8080/base")),
+		well("b1", "blue", routes("r1")),
+		well("b2", "blue", routes("r2", "r1"), contexts("/shop", "/blog")),
+		well("b3", "blue", routes("r3"), contexts("/shop")),
+		well("g1", "green", routes("-1"), at("http://g1.example.com:8080/base")),
 		well("g2", "green", status(cluster.Overloaded)),
 		well("s1", "shop", at("https://[2001:db8::1]:8443")),
 		well("s2", "shop", func(n *cluster.Node) { n.Role = cluster.Standby })),
-		detoured("blue", "", "paused", hosts("app.example.com"), paths("/blue")),
-		detoured("green", "", "paused", paths("/"), func(g *cluster.Group) { g.Route = "green" }),
+		detoured("blue", "", "paused", hosts("app.example.com"), paths("/blue"), func(g *cluster.Group) { g.Affinity = cluster.Affinity{Cookie: "SID", ExpireDead: true} }),
+		detoured("green", "", "paused", paths("/"), func(g *cluster.Group) { g.Route, g.Affinity.Strict = "green", true }),
 		cluster.Group{ID: "shop", Service: "shop", Route: "shop", Hosts: []string{"shop.example.com"}})
+	drained(s, "node:b3", now+500)
 	return paused(paused(s, "node:b1", time.Second), "context:b2/blog", time.Hour)
 }
 
@@ -35,7 +36,10 @@ func towns() (all []Config) {
 		for _, carrier := range []Carrier{QueryCarrier, CookieCarrier, HeaderCarrier} {
 			other := len(all)%2 == 0
 			all = append(all, config(rules("tg=blue", "n=shop/s1", "host:x.example=shop", "path:/shop=shop"), func(c *Config) {
-				c.Selection.Policy, c.Carrier = policy, carrier
+				c.Selection.Policy, c.Carrier, c.SessionCookie = policy, carrier, "JSESSIONID"
+				if other {
+					c.PassKey = passKey
+				}
 				c.CORSCredentials, c.TrustForwardedPath = other, !other
 				c.AllowedHosts = []string{"app.example.com"}
 				if len(all)%3 == 0 {
@@ -52,6 +56,8 @@ func FuzzDecide(f *testing.F) {
 	f.Add("OPTIONS", "/x", "", "origin: https://page.example\naccess-control-request-method: PUT\naccess-control-request-headers: a", "", int16(1), uint8(3))
 	f.Add("HEAD", "/_health", "deep", "user-agent: ELB-HealthChecker/2.0", targetARN+"n/1", int16(1001), uint8(4))
 	f.Add("POST", "//evil.example", "detour="+state(2, now, "b1")+"~green", "cookie: detour="+state(1, now)+"\nhost: app.example.com", targetARN+"paused/0123456789abcdef", int16(20000), uint8(8))
+	f.Add("GET", "/shop;jsessionid=a.r2", "", "cookie: JSESSIONID=a.r3.r1; SID=b!r1!-1; detour-pass="+SignPass(passKey, "b1", now.Add(time.Hour)), targetARN+"tg/1", int16(499), uint8(0))
+	f.Add("GET", "/blue", "", "cookie: SID=0000a:r1:-1\nhost: app.example.com\nx-forwarded-proto: https", "", int16(500), uint8(1))
 	f.Add("TRACE", "*", "\r\n", "X-Forwarded-Path: //evil.example/?x\nX-Aspectran-Redirect-Count: 2\nX-Aspectran-Visited-Nodes: b1,\xff", "", int16(-1), uint8(11))
 	s, configs := town(), towns()
 	f.Fuzz(func(t *testing.T, method, path, query, fields, arn string, later int16, choice uint8) {
@@ -62,9 +68,14 @@ func FuzzDecide(f *testing.F) {
 		}
 		r, at := New(configs[int(choice)%len(configs)], source()), now+cluster.Millis(later)
 		checkDecision(t, req, answer(r, req, s, at), s)
-		checkDecision(t, req, r.Decide(req, s, at), s) // without Early too
+		d := r.Decide(req, s, at) // without Early too
+		checkDecision(t, req, d, s)
+		if _, passed := r.passOf(req, at); !passed {
+			checkChoice(t, d, s, at)
+		}
 		checkDecision(t, req, r.Lost(req, "lost"), s)
 		r.Explain(req, s, at)
+		r.Stays(req, s, at, "b3")
 	})
 }
 
@@ -76,7 +87,7 @@ func checkDecision(t *testing.T, req *Request, d Decision, s *cluster.Snapshot) 
 		require.True(t, httpguts.ValidHeaderFieldName(f.Name), "%q", f.Name)
 		require.True(t, httpguts.ValidHeaderFieldValue(f.Value), "%s: %q", f.Name, f.Value)
 		for _, other := range d.Header[:i] {
-			require.False(t, strings.EqualFold(other.Name, f.Name), "%s twice", f.Name)
+			require.False(t, strings.EqualFold(other.Name, f.Name) && f.Name != "Set-Cookie", "%s twice", f.Name)
 		}
 	}
 	require.Equal(t, "no-store", d.Header.Get("Cache-Control"))
@@ -100,13 +111,25 @@ func checkDecision(t *testing.T, req *Request, d Decision, s *cluster.Snapshot) 
 	if strings.Contains(location, "app.example.com") {
 		require.Regexp(t, `[?&]detour=[^&]*~(green|shop)$`, location)
 	}
-	node, ok := s.Node(d.Node.ID)
-	require.True(t, ok)
-	assert.Equal(t, cluster.Active, node.Report.Status)
 	for i := range req.Header {
 		if f := req.Header[i]; strings.EqualFold(f.Name, "X-Forwarded-Proto") && f.Value == "https" {
 			require.True(t, strings.HasPrefix(location, "https://"), location)
 		}
+	}
+}
+
+// checkChoice checks that without a pass nobody is led to a node that is not well,
+// nor to one that is covered by more than a drain.
+func checkChoice(t *testing.T, d Decision, s *cluster.Snapshot, at cluster.Millis) {
+	t.Helper()
+	if d.Node == nil {
+		return
+	}
+	node, ok := s.Node(d.Node.ID)
+	require.True(t, ok)
+	require.Equal(t, cluster.Active, node.Report.Status)
+	if _, p, covered := s.Cover(node, "", at); covered {
+		require.Equal(t, cluster.Drain, p.Mode)
 	}
 }
 

@@ -51,6 +51,8 @@ func (v *view) deepHealth(req *Request, now cluster.Millis) Decision {
 	if !v.table.AnyOffered(now) {
 		status, word = 503, "nobody offered"
 	}
-	return health(req, status, fmt.Sprintf(`{"status":%q,"epoch":%d,"nodes":%d,"broken":%d}`,
+	d := health(req, status, fmt.Sprintf(`{"status":%q,"epoch":%d,"nodes":%d,"broken":%d}`,
 		word, s.Epoch, len(s.Nodes), len(s.Broken)))
+	d.Header = append(d.Header, Field{epochKey, v.epoch})
+	return d
 }

@@ -31,9 +31,9 @@ func (r *Redirector) lead(q *question, node *cluster.Node) Decision {
 }
 
 // way returns the base URL to node, and the route if that leads through the
-// request's own host.
+// request's own host: to the node's group, and so not where node alone will do.
 func (r *Redirector) way(q *question, node *cluster.Node) (base, route string) {
-	if base, route, ok := r.sameHost(q, node); ok {
+	if base, route, ok := r.sameHost(q, node); ok && !q.direct {
 		return base, route
 	}
 	return node.Endpoint, ""
@@ -56,12 +56,15 @@ func (r *Redirector) leadHeader(q *question, node *cluster.Node, location string
 		{countKey, strconv.Itoa(q.hop.count)},
 		{"X-Aspectran-Redirected-From", q.origin.label()},
 		{nodesKey, visitedNodes(q.came, node)},
-		{"X-Detour-Epoch", q.epoch},
+		{epochKey, q.epoch},
 		{"Connection", "close"},
 		{"Content-Type", "text/plain; charset=utf-8"},
 	}
 	if r.config.Carrier == CookieCarrier {
 		h = append(h, Field{"Set-Cookie", hopCookie(q.req.Path, string(state))})
+	}
+	if q.dead {
+		h = append(h, Field{"Set-Cookie", q.deadCookie()})
 	}
 	return r.cors(q.req, h)
 }
@@ -71,9 +74,14 @@ func (r *Redirector) leadHeader(q *question, node *cluster.Node, location string
 // than a redirect takes, on that path alone; a path with a ';' cannot be written
 // into it, and then the path's directory counts (RFC 6265 §5.1.4).
 func hopCookie(path, state string) string {
-	scope := "; Path=" + string(appendEncoded(nil, path, false))
+	return Parameter + "=" + state + cookieScope(path) + "; Max-Age=5; HttpOnly"
+}
+
+// cookieScope is the attribute that binds a cookie to path, empty where path
+// cannot be written into one.
+func cookieScope(path string) string {
 	if strings.Contains(path, ";") {
-		scope = ""
+		return ""
 	}
-	return Parameter + "=" + state + scope + "; Max-Age=5; HttpOnly"
+	return "; Path=" + string(appendEncoded(nil, path, false))
 }

@@ -38,20 +38,21 @@ func newOrigins(rules []OriginRule, services []string, s *cluster.Snapshot, now 
 	return o
 }
 
-// find returns the origin of req, which was sent to host. ok is false when it
+// find returns the origin of a request for path, which was sent to host and came
+// through the target group whose ARN is arn. ok is false when it
 // could be any of several services: nobody can stand in for an unknown one.
 //
 // A configured target group decides, then the group that names the target group
 // as its own, then host, then the longest path. Where several match alike, a
 // configured one goes before what groups say of themselves, then a paused one is
 // meant, and else only their service is known.
-func (o *origins) find(req *Request, host string) (found origin, ok bool) {
+func (o *origins) find(path, host, arn string) (found origin, ok bool) {
 	if o.hosts {
 		host = hostName(host)
 	}
 	best, clear := int64(0), true
 	for i := range o.claims {
-		switch rank := o.claims[i].rank(req.Path, host, req.TargetGroup); {
+		switch rank := o.claims[i].rank(path, host, arn); {
 		case rank == 0 || rank < best:
 		case rank > best:
 			best, found, clear = rank, o.claims[i].origin, true

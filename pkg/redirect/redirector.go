@@ -22,8 +22,17 @@ func New(c Config, random selection.Source) *Redirector {
 }
 
 // Early answers what needs no registry: health checks, CORS preflights, and
-// requests that nobody could redirect. ok is false for all others.
+// requests that nobody could redirect. ok is false for all others. The answer tells
+// the epoch of the newest snapshot that was decided with, if there was one.
 func (r *Redirector) Early(req *Request) (d Decision, ok bool) {
+	d, ok = r.early(req)
+	if v := r.last.Load(); ok && v != nil {
+		d.Header = append(d.Header, Field{epochKey, v.epoch})
+	}
+	return d, ok
+}
+
+func (r *Redirector) early(req *Request) (d Decision, ok bool) {
 	switch {
 	case isHealthCheck(req):
 		if isDeep(req) {
@@ -65,12 +74,9 @@ func (r *Redirector) Decide(req *Request, s *cluster.Snapshot, now cluster.Milli
 		return r.unavailable(&q, Unavailable,
 			"This address belongs to several services: set DETOUR_ORIGINS, or the groups' hosts or paths.")
 	}
-	node, outcome := q.table.Pick(q.query(), q.now, r.random)
-	switch outcome {
-	case selection.Picked:
+	if node := r.passed(&q); node != nil {
+		q.direct = true
 		return r.lead(&q, node)
-	case selection.NoContext:
-		return q.decision(r.problem(q.req, 404, "No node serves this path.", 0), NoContext, "no context")
 	}
-	return r.unavailable(&q, Unavailable, "No node can take this request now. Please try again in a moment.")
+	return r.place(&q)
 }

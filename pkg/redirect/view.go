@@ -13,6 +13,10 @@ type view struct {
 	table    *selection.Table
 	origins  origins
 	epoch    string
+
+	unnamed sessionRule            // of groups that say nothing of sessions
+	named   map[string]sessionRule // of those that do
+	onHold  bool                   // a pause in force is in mode hold
 }
 
 // view returns the view of s at now, the one before if that still holds.
@@ -32,5 +36,8 @@ func newView(s *cluster.Snapshot, now cluster.Millis, c *Config) *view {
 		table:    table,
 		origins:  newOrigins(c.Origins, table.Services(), s, now),
 		epoch:    strconv.FormatInt(s.Epoch, 10),
+		unnamed:  newSessionRule(cluster.Affinity{}, c.SessionCookie),
+		named:    sessionRules(s.Groups, c.SessionCookie),
+		onHold:   anyHold(s.Pauses, now),
 	}
 }

@@ -44,10 +44,13 @@ func (t *Table) ask(q *Query, now cluster.Millis) ask {
 	return a
 }
 
-// allows reports whether c is fresh, not visited, not the origin, and reached by
-// https where that is asked.
-func (a *ask) allows(c *candidate) bool {
-	return (a.heard <= c.fresh || a.failOpen) && (c.secure || !a.secure) && !slices.Contains(a.visited, c.mark) && !a.isOrigin(c)
+// allows reports whether c is reached and not the origin.
+func (a *ask) allows(c *candidate) bool { return a.reaches(c) && !a.isOrigin(c) }
+
+// reaches reports whether c is fresh, not visited, and reached by https where that
+// is asked.
+func (a *ask) reaches(c *candidate) bool {
+	return (a.heard <= c.fresh || a.failOpen) && (c.secure || !a.secure) && !slices.Contains(a.visited, c.mark)
 }
 
 func (a *ask) isOrigin(c *candidate) bool { return c.mark == a.originMark && c.node.ID == a.origin }

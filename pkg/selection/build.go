@@ -72,6 +72,7 @@ func (t *Table) order(id string) []*group {
 // takes new traffic.
 func (t *Table) addNode(c *candidate, paused *cover) {
 	n, g := c.node, t.addGroup(c.node.Group)
+	t.addRoutes(c)
 	covered := paused.node(n)
 	if !covered && !n.IsPaused() {
 		t.unpaused++

@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"math"
 	"strings"
 
 	"github.com/detourhq/detour/pkg/cluster"
@@ -10,7 +11,7 @@ import (
 type candidate struct {
 	node    *cluster.Node
 	weight  float64        // above 0, at most maxWeight
-	load    float64        // 0 where the node publishes no figures
+	load    float64        // not a number where the node publishes no figures
 	fresh   cluster.Millis // the last instant at which it is not stale
 	started cluster.Millis
 	hash    uint64 // of the id; for Rendezvous only
@@ -20,7 +21,7 @@ type candidate struct {
 
 func newCandidate(n *cluster.Node, c Config) candidate {
 	weight, _ := share(n.Weight)
-	k := candidate{node: n, weight: weight, fresh: n.FreshUntil(c.PulseTimeout), started: n.Started, mark: MarkOf(n.ID), secure: strings.HasPrefix(n.Endpoint, "https:")}
+	k := candidate{node: n, weight: weight, load: math.NaN(), fresh: n.FreshUntil(c.PulseTimeout), started: n.Started, mark: MarkOf(n.ID), secure: strings.HasPrefix(n.Endpoint, "https:")}
 	if n.Figures != nil {
 		k.load = n.Figures.Load
 	}

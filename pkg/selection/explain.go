@@ -33,7 +33,7 @@ func (t *Table) Explain(q Query, now cluster.Millis) []Verdict {
 	for i := range t.candidates {
 		c := &t.candidates[i]
 		g := t.groups[c.node.Group]
-		if g.service != t.services[q.Service] && !t.isFallback(q.Group, g) {
+		if !t.within(&q, g) {
 			continue
 		}
 		v := Verdict{Node: c.node, Why: t.refusal(&a, c, g.service.contexts.match(q.Path))}
@@ -45,11 +45,6 @@ func (t *Table) Explain(q Query, now cluster.Millis) []Verdict {
 		verdicts[i].settle(appLeft)
 	}
 	return verdicts
-}
-
-func (t *Table) isFallback(origin string, g *group) bool {
-	o := t.groups[origin]
-	return o != nil && slices.Contains(o.order, g)
 }
 
 // settle fills in what depends on the other nodes.

@@ -79,7 +79,7 @@ func picked(n *cluster.Node, o Outcome) string {
 	if n != nil {
 		return n.ID
 	}
-	return [...]string{Picked: "(picked)", Nobody: "(nobody)", NoContext: "(no context)"}[o]
+	return [...]string{Picked: "(picked)", Nobody: "(nobody)", NoContext: "(no context)", Overloaded: "(overloaded)"}[o]
 }
 
 // count picks times from fresh tables, a client each, and returns how often each

@@ -104,11 +104,11 @@ func (m model) outcome() Outcome {
 	}
 	for _, service := range services {
 		if m.context(service) != "" {
-			return Nobody
+			return m.overloaded()
 		}
 		for id, g := range m.s.Groups {
 			if m.s.Service(id) == service && longestAbove(g.Paths, m.q.Path) != "" {
-				return Nobody
+				return m.overloaded()
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (m model) outcome() Outcome {
 			return NoContext
 		}
 	}
-	return Nobody
+	return m.overloaded()
 }
 
 func oneOf[T any](rnd *rand.Rand, of ...T) T { return of[rnd.IntN(len(of))] }
@@ -151,7 +151,7 @@ func randomNode(rnd *rand.Rand, id string, usual cluster.Node) cluster.Node {
 	n.Contexts = rarely(rnd, usual.Contexts, nil, someOf(rnd, 3, somePaths...))
 	n.Role = rarely(rnd, cluster.App, "", cluster.Standby, cluster.Standby, cluster.Console)
 	n.Weight = rarely(rnd, 100, 50, 25, 30.5, 0, -1, math.NaN())
-	n.Report.Status = rarely(rnd, cluster.Active, cluster.Paused, cluster.Starting, "")
+	n.Report.Status = rarely(rnd, cluster.Active, cluster.Paused, cluster.Starting, cluster.Overloaded, cluster.Overloaded, "")
 	n.Report.Contexts = map[string]cluster.Status{oneOf(rnd, somePaths...): oneOf(rnd, cluster.Active, cluster.Paused)}
 	n.Pulse = rarely(rnd, usual.Pulse, now, now.Add(-timeout), now.Add(-timeout)-1, now.Add(time.Hour))
 	n.PulseMS = rarely[int64](rnd, 0, 5000, 20_000)
@@ -246,7 +246,7 @@ func TestPickAgreesWithTheModel(t *testing.T) {
 		if n == nil {
 			require.Equal(t, m.outcome(), outcome, shown...)
 		}
-		seen[[...]string{"a node", "nobody", "no context"}[outcome]]++
+		seen[[...]string{"a node", "nobody", "no context", "overloaded"}[outcome]]++
 		if len(want) > 1 {
 			seen["a choice"]++
 		}
@@ -254,7 +254,7 @@ func TestPickAgreesWithTheModel(t *testing.T) {
 			seen["fail open"]++
 		}
 	}
-	for _, what := range []string{"built again", "a node", "nobody", "no context", "fail open", "a choice"} {
+	for _, what := range []string{"built again", "a node", "nobody", "no context", "overloaded", "fail open", "a choice"} {
 		assert.Greaterf(t, seen[what], 20, "cases of %s among %v", what, seen)
 	}
 }

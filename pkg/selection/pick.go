@@ -1,6 +1,10 @@
 package selection
 
-import "github.com/detourhq/detour/pkg/cluster"
+import (
+	"slices"
+
+	"github.com/detourhq/detour/pkg/cluster"
+)
 
 // Query is what a request asks for.
 type Query struct {
@@ -11,6 +15,10 @@ type Query struct {
 	Visited []Mark // of the nodes that the request came from
 	Secure  bool   // only nodes whose endpoint is https: from there nobody is led to http
 	Key     string // what stays the same for a client; for Rendezvous, empty if unknown
+
+	// Domain is a group that the request's session is not to leave: only its nodes
+	// and those of its fallbacks may be picked. Empty means no such bounds.
+	Domain string
 }
 
 // Outcome says how a pick ended.
@@ -18,9 +26,10 @@ type Outcome int
 
 // The outcomes.
 const (
-	Picked    Outcome = iota
-	Nobody            // no node is offered
-	NoContext         // nodes are offered, but none knows the path, offered or not
+	Picked     Outcome = iota
+	Nobody             // no node is offered
+	NoContext          // nodes are offered, but none knows the path, offered or not
+	Overloaded         // no node is offered, but one would be if it did not report overload
 )
 
 // Pick returns a node that is offered to q at now, in the registry's time, or nil
@@ -36,20 +45,40 @@ const (
 func (t *Table) Pick(q Query, now cluster.Millis, rnd Source) (*cluster.Node, Outcome) {
 	a := t.ask(&q, now)
 	a.rnd = rnd
-	var order []*group
-	if origin := t.groups[q.Group]; origin != nil {
-		order = origin.order
-	}
-	s := t.services[q.Service]
+	order, last := t.bounds(&q)
 	for k := range tiers {
-		if c := pickTier(&a, s, order, q.Path, k); c != nil {
+		if c := pickTier(&a, last, order, q.Path, k); c != nil {
 			return c.node, Picked
 		}
 	}
-	if s != nil && s.isForeign(&a, order, q.Path) {
+	switch s := t.services[q.Service]; {
+	case s != nil && s.isForeign(&a, order, q.Path):
 		return nil, NoContext
+	case t.isOverloaded(&a, &q):
+		return nil, Overloaded
 	}
 	return nil, Nobody
+}
+
+// bounds returns where nodes for q are looked for: in the groups of order, then in
+// all of last unless that is nil.
+func (t *Table) bounds(q *Query) (order []*group, last *service) {
+	id := q.Group
+	if q.Domain != "" {
+		id = q.Domain
+	} else {
+		last = t.services[q.Service]
+	}
+	if g := t.groups[id]; g != nil {
+		order = g.order
+	}
+	return order, last
+}
+
+// within reports whether nodes of g may be picked for q.
+func (t *Table) within(q *Query, g *group) bool {
+	order, last := t.bounds(q)
+	return last != nil && g.service == last || slices.Contains(order, g)
 }
 
 // pickTier goes through the pools of tier k in order, those of s last.
@@ -82,7 +111,9 @@ func (p *pool) pick(a *ask) *candidate {
 	}
 }
 
-// lesserLoad draws twice and returns the one with less load, the first of equals.
+// lesserLoad draws twice and returns the one with less load: the first of equals,
+// and of any two whose loads are not both known. A node that publishes no figures
+// is thus picked by its weight, and makes no herd.
 func (p *pool) lesserLoad(a *ask) *candidate {
 	first := p.draw(a, p.position(a.rnd))
 	if first == nil {

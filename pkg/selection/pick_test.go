@@ -83,6 +83,9 @@ func TestWorstWins(t *testing.T) {
 		{"a service that nobody is of", well("n", "g"), nil, Query{Service: "shop"}, false},
 	} {
 		want := map[bool]string{true: "n", false: "(nobody)"}[c.offered]
+		if c.node.Report.Status == cluster.Overloaded {
+			want = "(overloaded)"
+		}
 		s := nodes(c.node, well("peer", "p", status(cluster.Faulty)))
 		s.Pauses = c.pauses
 		c.q.Path, c.q.Key = "/", "client"

@@ -118,9 +118,18 @@ func TestLeastLoadPrefersTheFreerNodeInAnyOrder(t *testing.T) {
 	}
 }
 
-func TestLeastLoadTakesNoFiguresAsNoLoad(t *testing.T) {
-	s := nodes(well("busy", "g", load(0.1)), well("mute", "g"))
-	assertShares(t, map[string]float64{"mute": 3, "busy": 1}, count(s, config(LeastLoad), Query{}, samples, seeded(t)))
+// A node that says nothing of its load is not the freest of all.
+func TestLeastLoadTakesANodeWithoutFiguresByItsWeight(t *testing.T) {
+	for name, other := range map[string]cluster.Node{
+		"busy": well("other", "g", load(0.1)), "free": well("other", "g", load(0)), "mute too": well("other", "g"),
+	} {
+		s := nodes(well("mute", "g"), other)
+		t.Run(name, func(t *testing.T) {
+			assertShares(t, map[string]float64{"mute": 1, "other": 1}, count(s, config(LeastLoad), Query{}, samples, seeded(t)))
+		})
+	}
+	s := nodes(well("busy", "g", load(9)), well("free", "g", load(1)), well("mute", "g", weight(200)))
+	assertShares(t, map[string]float64{"busy": 3, "free": 5, "mute": 8}, count(s, config(LeastLoad), Query{}, samples, seeded(t)))
 }
 
 func TestNewNodesFadeIn(t *testing.T) {

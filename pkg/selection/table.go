@@ -15,6 +15,7 @@ type Table struct {
 	candidates []candidate // beside snapshot.Nodes
 	services   map[string]*service
 	groups     map[string]*group
+	routes     map[string][]*candidate // who goes by a session route; nil if nobody does
 
 	from, until cluster.Millis // the pauses stand as built in [from, until)
 
@@ -53,6 +54,15 @@ func (s *shelf) at(t tier) *pool {
 		return nil
 	}
 	return s[t]
+}
+
+// Context returns the longest context registered in service that is a prefix of
+// path by whole segments, empty if there is none.
+func (t *Table) Context(service, path string) string {
+	if s := t.services[service]; s != nil {
+		return s.contexts.match(path)
+	}
+	return ""
 }
 
 // Snapshot returns what t was built from.
