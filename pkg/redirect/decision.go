@@ -8,7 +8,7 @@ type Outcome string
 // The outcomes.
 const (
 	Redirected  Outcome = "redirected"
-	Unavailable Outcome = "unavailable" // nobody to offer, or no registry
+	Unavailable Outcome = "unavailable" // nobody to offer, for overload too (Reason says it), or no registry
 	Looped      Outcome = "looped"      // at the limit of redirects
 	NoContext   Outcome = "no-context"  // no node serves the path
 	TooLong     Outcome = "too-long"    // the Location would be

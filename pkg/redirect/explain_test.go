@@ -48,7 +48,7 @@ func TestExplainTellsOfTheSession(t *testing.T) {
 		{family(cluster.Affinity{}), "Cookie: JSESSIONID=abc.gone", "session names no node that is known here"},
 		{family(cluster.Affinity{}), "Cookie: JSESSIONID=abc.n1", "session stays with b1"},
 		{drained(family(cluster.Affinity{}), "node:b1", 0), "Cookie: JSESSIONID=abc.n1", "session stays with b1: drain without a deadline"},
-		{drained(drained(family(cluster.Affinity{}), "node:b1", now+90_000), "all", now+60_000), "Cookie: JSESSIONID=abc.n1", "session stays with b1: drain until 2023-11-14T22:14:20Z"},
+		{drained(drained(family(cluster.Affinity{}), "node:b1", now+60_000), "all", now+90_000), "Cookie: JSESSIONID=abc.n1", "session stays with b1: drain until 2023-11-14T22:14:20Z"},
 		{covered(family(cluster.Affinity{}), "node:b1", cluster.Pause{Mode: cluster.Drain, Until: now + 1, Deadline: now + 2}), "Cookie: JSESSIONID=abc.n1", "session stays with b1: drain without a deadline"},
 		{covered(family(cluster.Affinity{}), "node:b1", redirected), "Cookie: JSESSIONID=abc.n1", "session leaves b1: it is paused by node:b1: release 42"},
 		{covered(family(cluster.Affinity{}), "node:b1", redirected), "Cookie: JSESSIONID=abc.n1.n3", "session goes on at g1: b1 is paused by node:b1: release 42"},

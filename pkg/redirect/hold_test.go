@@ -45,7 +45,7 @@ func TestWhetherWaitingMayHelp(t *testing.T) {
 
 		{"the session's node is on hold, the origin is not", on(all(), "node:b1", hold), "green", get("/x", "Cookie: JSESSIONID=abc.n1"), 307, true},
 		{"the session goes on elsewhere", on(all(), "group:blue", hold), "blue", get("/x", "Cookie: JSESSIONID=abc.n3"), 307, false},
-		{"the session's node is on hold, the origin on stop", on(on(all(), "node:b1", hold), "group:green", stop), "green", get("/shop", "Cookie: JSESSIONID=abc.n1"), 307, false},
+		{"the session's node is on hold, the origin on stop", on(on(all(), "node:b1", hold), "node:b9", stop), "blue/b9", get("/x", "Cookie: JSESSIONID=abc.n1"), 307, false},
 
 		{"nobody is offered", ill(), "blue", get("/x"), 503, true},
 		{"nor is the origin known", ill(), "", get("/x"), 503, true},

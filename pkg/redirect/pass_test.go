@@ -55,7 +55,7 @@ func TestAPassIsVerified(t *testing.T) {
 func TestAPassLeadsToItsNode(t *testing.T) {
 	fleet := func() *cluster.Snapshot {
 		return grouped(nodes(well("b1", "blue", contexts("/shop")), well("g1", "green"), well("s1", "shop")),
-			cluster.Group{ID: "blue"}, cluster.Group{ID: "green", Route: "green"}, cluster.Group{ID: "shop", Service: "shop"})
+			cluster.Group{ID: "blue", Route: "blue"}, cluster.Group{ID: "green"}, cluster.Group{ID: "shop", Service: "shop"})
 	}
 	stale := fleet()
 	stale.Nodes[0].Pulse = now.Add(-time.Hour)
@@ -76,7 +76,7 @@ func TestAPassLeadsToItsNode(t *testing.T) {
 		{"to a stale one", stale, []string{passTo("b1", time.Hour)}, "", b1},
 		{"to one in error", ill, []string{passTo("b1", time.Hour)}, "", b1},
 		{"in the second Cookie field", fleet(), []string{"cookie: a=b", passTo("b1", time.Hour)}, "", b1},
-		{"not by the group's route, which may lead to another node", fleet(), []string{"Host: app.example.com", passTo("g1", time.Hour)}, "", g1},
+		{"not by the group's route, which may lead to another node", fleet(), []string{"Host: app.example.com", passTo("b1", time.Hour)}, "", b1},
 		{"not once more", fleet(), []string{passTo("b1", time.Hour)}, "?detour=" + state(1, now, "b1"), g1},
 		{"not at the limit of redirects", fleet(), []string{passTo("b1", time.Hour)}, "?detour=" + state(3, now), "503"},
 		{"not to one that has left", fleet(), []string{passTo("b9", time.Hour)}, "", g1},

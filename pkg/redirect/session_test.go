@@ -59,6 +59,7 @@ func TestARequestFollowsItsSession(t *testing.T) {
 		{"the cookie goes before the path", blue(), get("/x;jsessionid=abc.n3", "Cookie: JSESSIONID=abc.n1"), b1 + "/x;jsessionid=abc.n3"},
 		{"the path counts where the cookie names nobody", blue(), get("/x;jsessionid=abc.n1", "Cookie: JSESSIONID=abc.gone"), b1 + "/x;jsessionid=abc.n1"},
 		{"the first of two cookies that names somebody", blue(), get("/x", "Cookie: JSESSIONID=abc.gone", "cookie: JSESSIONID=abc.n1"), b1 + "/x"},
+		{"and of two in one field", blue(), get("/x", "Cookie: JSESSIONID=abc.gone; JSESSIONID=abc.n1"), b1 + "/x"},
 		{"ranked routes (UNDERTOW-1432, undertow-io/undertow#737)", blue(), get("/x", "Cookie: JSESSIONID=abc.gone.n1"), b1 + "/x"},
 		{"in a context that its node does not serve it moves", blue(), get("/shop", "Cookie: JSESSIONID=abc.n1"), g1 + "/shop"},
 		{"WebLogic's primary", blue(), get("/shop", "Cookie: JSESSIONID=abc!-222!-111!1300000000000"), b2 + "/shop"},
@@ -68,8 +69,10 @@ func TestARequestFollowsItsSession(t *testing.T) {
 		{"and its parameter", of(cluster.Affinity{Cookie: "SID"}), get("/x;sid=abc.n1"), b1 + "/x;sid=abc.n1"},
 		{"and its format alone", of(cluster.Affinity{Format: "weblogic"}), get("/x", "Cookie: JSESSIONID=abc.n1"), g1 + "/x"},
 		{"a format that nobody knows counts as none", of(cluster.Affinity{Format: "?"}), get("/x", "Cookie: JSESSIONID=abc.n1"), b1 + "/x"},
-		{"never from https to http", drained(nodes(well("b1", "blue", routes("n1"), at("http://b1.example.com")), well("g1", "green")), "group:blue", 0),
-			get("/x", "Cookie: JSESSIONID=abc.n1", "X-Forwarded-Proto: https"), g1 + "/x"},
+		{
+			"never from https to http", drained(nodes(well("b1", "blue", routes("n1"), at("http://b1.example.com")), well("g1", "green")), "group:blue", 0),
+			get("/x", "Cookie: JSESSIONID=abc.n1", "X-Forwarded-Proto: https"), g1 + "/x",
+		},
 
 		{"strict: inside its domain it may move", covered(family(cluster.Affinity{Strict: true}), "node:b1", cluster.Pause{}), get("/shop", "Cookie: JSESSIONID=abc.n1"), b2 + "/shop"},
 		{"strict: outside of it is 503", over(cluster.Affinity{Strict: true}), get("/x", "Cookie: JSESSIONID=abc.n1"), "503"},
@@ -136,8 +139,10 @@ func TestWhetherARequestMayStayAtItsNode(t *testing.T) {
 		{"until the deadline", drained(family(own), "node:b1", now), get("/x", "Cookie: SID=abc.n1"), "b1", false},
 		{"it lives elsewhere", drained(family(own), "node:b1", 0), get("/x", "Cookie: SID=abc.n3"), "b1", false},
 		{"by the cookie of another group", drained(family(own), "node:b1", 0), get("/x", "Cookie: JSESSIONID=abc.n1"), "b1", false},
-		{"whatever host says of other groups", drained(grouped(family(own), cluster.Group{ID: "green", Hosts: []string{"app.example.com"}}), "node:b1", 0),
-			get("/x", "Host: app.example.com", "Cookie: SID=abc.n1"), "b1", true},
+		{
+			"whatever host says of other groups", drained(grouped(family(own), cluster.Group{ID: "green", Hosts: []string{"app.example.com"}}), "node:b1", 0),
+			get("/x", "Host: app.example.com", "Cookie: SID=abc.n1"), "b1", true,
+		},
 		{"there is no session", drained(family(own), "node:b1", 0), get("/x"), "b1", false},
 		{"the node is not registered", family(own), get("/x", "Cookie: SID=abc.n1"), "b9", false},
 	} {

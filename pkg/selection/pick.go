@@ -39,7 +39,8 @@ const (
 // who of it qualifies: the nodes that list exactly that context. Among them the
 // origin's group comes first, then its fallbacks in order, which may belong to
 // other services, then any group of the service. Nodes without weight come after
-// all that have some, standby nodes after all others.
+// all that have some, standby nodes after all others. A domain takes the place of
+// the origin's group, and nobody else of the service comes after its fallbacks.
 //
 // With Rendezvous and no key the pick is as by Random.
 func (t *Table) Pick(q Query, now cluster.Millis, rnd Source) (*cluster.Node, Outcome) {

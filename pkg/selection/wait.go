@@ -13,10 +13,11 @@ func (t *Table) Waits(q *Query, now cluster.Millis) bool {
 	for i := range t.candidates {
 		n := t.candidates[i].node
 		g := t.groups[n.Group]
-		if !t.within(q, g) {
+		context := g.service.contexts.match(q.Path)
+		if !t.within(q, g) || !fits(n, context) {
 			continue
 		}
-		if _, p, _ := t.snapshot.Cover(n, g.service.contexts.match(q.Path), now); p.Mode != cluster.Stop {
+		if _, p, _ := t.snapshot.Cover(n, context, now); p.Mode != cluster.Stop {
 			return true
 		}
 		stopped = true

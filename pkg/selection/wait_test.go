@@ -90,7 +90,7 @@ func TestWhatTimeMayBring(t *testing.T) {
 		{"a stop that has ended", paused(cluster.All, cluster.Pause{Mode: cluster.Stop, Until: now}), Query{}, true},
 		{"nobody is registered, and may be", paused(cluster.All, stop), Query{Service: "empty"}, true},
 	} {
-		s := nodes(well("b1", "blue"), well("g1", "green"))
+		s := nodes(well("b1", "blue"), well("console", "pink", role(cluster.Console)), well("g1", "green"), well("other", "pink", contexts("/other")))
 		s.Pauses, c.q.Path = c.pauses, "/"
 		assert.Equal(t, c.want, NewTable(s, now, config(Random)).Waits(&c.q, now), c.name)
 	}
