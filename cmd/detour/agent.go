@@ -1,86 +1,121 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/detourhq/detour/internal/agent"
-	"github.com/detourhq/detour/pkg/cluster"
 )
 
-func (a *app) agentCommand() *cobra.Command {
-	var n nodeFlags
-	var pulseEvery, grace time.Duration
-	c := &cobra.Command{
-		Use:   "agent",
-		Short: "Keep this node in the registry, and publish its pause on SIGTERM",
-		Long: `Agent registers the node and pulses as long as it runs. A registry that is down
+const agentHelp = `Agent registers the node and pulses as long as it runs. A registry that is down
 or was emptied is no reason to end: the node is back in it within two pulses.
 
 On SIGTERM or SIGINT it first publishes that the node is paused: from then on
-nobody is led here. It goes on pulsing for --grace, so that redirects on their
-way still find the node, takes the node out of the registry, and ends. A second
-signal ends it at once. It ends with 1 when another process registers under the
-same id.`,
-		Example: `  detour agent --id n1 --group blue --endpoint https://n1.example.com --context /shop`,
-		Args:    exactly(),
+nobody is led here. It goes on pulsing until nothing arrives any more, takes the
+node out of the registry, and ends. A second signal cuts the waiting short. It
+ends with 1 when another process registers under the same id.
+
+With -- CMD it is the application's entry point, in a container also as process
+1: it starts CMD, hands HUP, QUIT, USR1, USR2 and WINCH on to it, and on SIGTERM
+stops it once the node is quiet, before the node leaves. --drain-timeout and
+--stop-timeout together are 29 s by default, within the 30 s that ECS
+(stopTimeout) and Kubernetes grant. CMD's exit code is the agent's own: 128+N when
+signal N killed it, 127 when there is no such command. When CMD fails the node
+reports so before it leaves. The registry may be down at start and at the end.
+
+What is quiet is known with --gate PATH: on this unix socket the application asks
+for each request's GO, or its gate reports. Without, --grace is waited for.`
+
+// agentFlags are those of agent, and the command after "--".
+type agentFlags struct {
+	node       nodeFlags
+	pulseEvery time.Duration
+
+	command      []string
+	ready        string
+	readyTimeout time.Duration
+	stopTimeout  time.Duration
+
+	gate         string
+	quiet        time.Duration
+	grace        time.Duration
+	drainTimeout time.Duration
+}
+
+func (a *app) agentCommand() *cobra.Command {
+	var f agentFlags
+	c := &cobra.Command{
+		Use:   "agent [flags] [-- CMD ARGS...]",
+		Short: "Keep this node in the registry, and publish its pause on SIGTERM",
+		Long:  agentHelp,
+		Example: `  detour agent --id n1 --group blue --endpoint https://n1.example.com --context /shop
+  detour agent --group blue --endpoint https://n1.example.com --probe http://127.0.0.1:8080/health -- java -jar shop.jar`,
+		Args: f.takeCommand,
 		RunE: func(c *cobra.Command, _ []string) error {
-			d, err := n.node()
-			if err != nil {
+			if err := f.complete(c); err != nil {
 				return err
 			}
-			settings, err := a.settings()
-			if err != nil {
-				return err
-			}
-			if !c.Flags().Changed("pulse-every") {
-				pulseEvery = settings.PulseEvery
-			}
-			registry, err := settings.Open()
-			if err != nil {
-				return err
-			}
-			defer func() { _ = registry.Close() }()
-			log := slog.New(slog.NewTextHandler(a.stderr, nil))
-			log.Info("no gate counts this node's requests: that none arrives after a pause cannot be proved, only waited for", "grace", grace)
-			return keep(c.Context(), agent.New(registry, agent.Config{
-				Descriptor: d, Status: cluster.Status(n.status), PulseEvery: pulseEvery, Timeout: settings.Timeout, Grace: grace, Log: log,
-			}), grace, log)
+			return a.runAgent(c.Context(), &f, c.Flags().Changed("pulse-every"))
 		},
 	}
-	n.add(c.Flags())
-	c.Flags().DurationVar(&pulseEvery, "pulse-every", 0, "interval between signs of life (default $DETOUR_PULSE_EVERY, else 5s)")
-	c.Flags().DurationVar(&grace, "grace", 5*time.Second, "how long after SIGTERM the node stays for redirects on their way")
+	f.add(c)
 	return c
 }
 
-// publishLimit is how long an agent that was told to end tries to say so.
-const publishLimit = 10 * time.Second
-
-// keep runs node until ctx ends, and then takes it out in order.
-func keep(ctx context.Context, node *agent.Agent, grace time.Duration, log *slog.Logger) error {
-	if err := node.Start(ctx); err != nil {
-		return err
-	}
-	log.InfoContext(ctx, "registered")
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- node.Run(running) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	log.InfoContext(ctx, "told to end: publishing the pause")
-	limited, cancel := context.WithTimeout(running, grace+publishLimit)
-	defer cancel()
-	if err := node.Shutdown(limited, "told to end"); err != nil {
-		return fmt.Errorf("leave in order: %w", err)
-	}
-	return <-ended
+func (f *agentFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	f.node.add(flags)
+	target := flags.Lookup("target")
+	target.Usage = `ELB target id: an EC2 instance id or an IP address; "auto" asks ECS and EC2 for it and for --task, "none" does not`
+	target.DefValue, f.node.descriptor.Target = auto, auto
+	flags.DurationVar(&f.pulseEvery, "pulse-every", 0, "interval between signs of life (default $DETOUR_PULSE_EVERY, else 5s)")
+	flags.StringVar(&f.ready, "ready", "", "URL that answers 2xx once the application serves: until then the node reports starting (default with -- CMD: --probe)")
+	flags.DurationVar(&f.readyTimeout, "ready-timeout", 0, "give up, and stop CMD, when it is not ready after this long (default: never)")
+	flags.StringVar(&f.gate, "gate", "", "path of the unix socket that tells what is in flight")
+	flags.DurationVar(&f.quiet, "quiet", 2*time.Second, "with --gate: for how long nothing may arrive; 5 times the mean gap between arrivals if longer")
+	flags.DurationVar(&f.grace, "grace", 5*time.Second, "without --gate: how long after SIGTERM the node stays for redirects on their way")
+	flags.DurationVar(&f.drainTimeout, "drain-timeout", 25*time.Second, "wait no longer until the node is quiet")
+	flags.DurationVar(&f.stopTimeout, "stop-timeout", 4*time.Second, "then wait no longer until CMD ends, and kill it; what is left of --drain-timeout is added")
 }
+
+// takeCommand takes what stands after "--", and nothing before it.
+func (f *agentFlags) takeCommand(c *cobra.Command, args []string) error {
+	dash := c.ArgsLenAtDash()
+	switch {
+	case dash < 0 && len(args) > 0, dash > 0:
+		return fmt.Errorf("%w: %s does not take %q before a command (agent [flags] -- CMD ARGS...)", errUsage, c.CommandPath(), args[0])
+	case dash == 0 && (len(args) == 0 || args[0] == ""):
+		return fmt.Errorf("%w: no command after --", errUsage)
+	}
+	f.command = args
+	return nil
+}
+
+// complete checks the flags, and sets those that depend on others.
+func (f *agentFlags) complete(c *cobra.Command) error {
+	for name, d := range map[string]time.Duration{
+		"--ready-timeout": f.readyTimeout, "--quiet": f.quiet, "--grace": f.grace,
+		"--drain-timeout": f.drainTimeout, "--stop-timeout": f.stopTimeout, "--pulse-every": f.pulseEvery,
+	} {
+		if d < 0 {
+			return fmt.Errorf("%w: %s is %s, less than nothing", errUsage, name, d)
+		}
+	}
+	if !c.Flags().Changed("drain-timeout") {
+		f.drainTimeout = max(f.drainTimeout, f.grace+publishing, f.quiet+publishing)
+	}
+	if len(f.command) > 0 && !c.Flags().Changed("ready") {
+		f.ready = f.node.descriptor.Probe
+	}
+	if f.ready == "" {
+		return nil
+	}
+	if u, err := url.Parse(f.ready); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%w: --ready %q is no URL to ask", errUsage, f.ready)
+	}
+	return nil
+}
+
+// publishing is the time that publishing a pause may take of --drain-timeout.
+const publishing = 5 * time.Second

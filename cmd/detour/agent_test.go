@@ -26,6 +26,11 @@ func registry(t *testing.T) (*cluster.Registry, string) {
 	return r, url
 }
 
+// offAWS is an environment in which nobody is asked for this machine's place.
+func offAWS(url string) map[string]string {
+	return map[string]string{"DETOUR_REDIS_URL": url, "AWS_EC2_METADATA_DISABLED": "true"}
+}
+
 // statusOf is what the node called n1 reports; empty if it is not there.
 func statusOf(t *testing.T, r *cluster.Registry) cluster.Status {
 	t.Helper()
@@ -46,7 +51,7 @@ func TestAnAgentPublishesItsPauseAndThenLeaves(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		var out, errs bytes.Buffer
-		a := &app{environment: map[string]string{"DETOUR_REDIS_URL": url}, stdout: &out, stderr: &errs}
+		a := &app{environment: offAWS(url), stdout: &out, stderr: &errs}
 		code <- a.run(ctx, []string{"agent", "--id", "n1", "--group", "blue", "--endpoint", "https://n1.example.com", "--pulse-every", "50ms", "--grace", "500ms"})
 	})
 	defer wg.Wait()
@@ -64,7 +69,7 @@ func TestAnAgentThatIsSupersededEndsWith1(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		var out, errs bytes.Buffer
-		a := &app{environment: map[string]string{"DETOUR_REDIS_URL": url}, stdout: &out, stderr: &errs}
+		a := &app{environment: offAWS(url), stdout: &out, stderr: &errs}
 		code <- a.run(t.Context(), []string{"agent", "--id", "n1", "--group", "blue", "--endpoint", "https://n1.example.com", "--pulse-every", "50ms"})
 	})
 	defer wg.Wait()

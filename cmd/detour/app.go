@@ -21,9 +21,11 @@ import (
 
 // Exit codes.
 const (
-	done   = 0
-	failed = 1
-	usage  = 2
+	done      = 0
+	failed    = 1
+	usage     = 2
+	timedOut  = 3
+	overtaken = 4
 )
 
 // app is one call of the program. Every field but those of flags is required.
@@ -52,13 +54,29 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case errors.Is(err, errQuiet):
 		return failed
 	}
+	if theirs := (*exitError)(nil); errors.As(err, &theirs) {
+		return theirs.show(a.stderr)
+	}
 	fmt.Fprintln(a.stderr, "detour:", err)
-	for _, theirs := range []error{errUsage, command.ErrUsage, cluster.ErrInvalid, demo.ErrConfig} {
-		if errors.Is(err, theirs) {
-			return usage
-		}
+	switch {
+	case isUsage(err):
+		return usage
+	case errors.Is(err, errTimedOut):
+		return timedOut
+	case errors.Is(err, errOvertaken):
+		return overtaken
 	}
 	return failed
+}
+
+// isUsage reports whether what was asked is at fault.
+func isUsage(err error) bool {
+	for _, theirs := range []error{errUsage, command.ErrUsage, cluster.ErrInvalid, demo.ErrConfig} {
+		if errors.Is(err, theirs) {
+			return true
+		}
+	}
+	return false
 }
 
 // errQuiet ends with 1 when everything was said already.
@@ -97,8 +115,8 @@ and shows it all on this machine.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w: %w (see %q)", errUsage, err, c.CommandPath()+" --help")
 	})
-	root.AddCommand(a.pauseCommand(), a.resumeCommand(), a.statusCommand(), a.explainCommand(), a.registerCommand(),
-		a.leaveCommand(), a.groupCommand(), a.sweepCommand(), a.rulesCommand(), a.agentCommand(), a.demoCommand())
+	root.AddCommand(a.pauseCommand(), a.resumeCommand(), a.statusCommand(), a.explainCommand(), a.passCommand(), a.registerCommand(),
+		a.leaveCommand(), a.groupCommand(), a.sweepCommand(), a.rulesCommand(), a.doctorCommand(), a.agentCommand(), a.demoCommand())
 	return root
 }
 
@@ -167,10 +185,16 @@ func do[T any](ctx context.Context, a *app, c command.Command, show func(*T)) er
 	defer func() { _ = registry.Close() }()
 	runner := &command.Runner{
 		Cluster: settings.Cluster, Registry: registry, Redirect: settings.Redirector(settings.Liveness), TargetGroup: settings.TargetGroup, Wall: time.Now,
-		Sweeper: sweep.New(registry, command.SweepConfig(settings), nil, time.Now, a.logger()),
+		RuleSettle: settings.RuleSettle,
+		Sweeper:    sweep.New(registry, command.SweepConfig(settings), nil, time.Now, a.logger()),
 	}
-	if c.Verb == "rules" { // a pause alone leaves them to the next sweep
-		if runner.Rules, err = a.reconciler(ctx, settings); err != nil {
+	if c.Verb == "rules" || c.Verb == "wait" || c.Force { // a pause alone leaves them to the next sweep
+		if runner.Rules, err = a.reconciler(ctx, settings); err != nil && c.Verb != "wait" { // that can do without
+			return err
+		}
+	}
+	if c.Verb == "doctor" {
+		if runner.Doctor, err = a.doctor(ctx, settings, registry); err != nil {
 			return err
 		}
 	}

@@ -63,6 +63,9 @@ func TestCommandsThroughTheFunctionAreTheSame(t *testing.T) {
 	assert.Equal(t, here.Epoch, there.Epoch)
 	assert.Contains(t, s.ok("status"), "blue (paused)", "people read the same text")
 	assert.Equal(t, direct.ok("resume", "node:b1"), s.ok("resume", "node:b1"))
+	code, stdout, _ := s.call("doctor", "--json")
+	assert.Equal(t, failed, code, "what is wrong there is wrong here")
+	assert.Contains(t, stdout, "no sweep was ever made")
 
 	for name, c := range map[string]struct {
 		code int

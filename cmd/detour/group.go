@@ -38,6 +38,8 @@ var groupTexts = []groupFlag{
 	{"route", "route", "same-host route: a listener rule forwards *~ROUTE to the group"},
 	{"target-group", "target_group", "ARN of the nodes' target group"},
 	{"detour-target-group", "detour_target_group", "ARN of the redirect function's target group"},
+	{"large-body-rule", "large_body_rule", "ARN of a listener rule for bodies over 1 MB, resting on the group's target group"},
+	{"large-body-target-group", "large_body_target_group", "ARN of another group's target group, which that rule leads to while the group is paused"},
 }
 
 var groupLists = []groupFlag{
@@ -65,8 +67,8 @@ func (a *app) groupPutCommand() *cobra.Command {
 		f.StringArray(g.flag, nil, g.usage+`; "" for none`)
 	}
 	f.String("cookie", "", "exact name of the session cookie")
-	f.String("affinity-format", "", "how a session names its node")
-	f.Bool("strict", false, "503 rather than lose a session")
+	f.String("affinity-format", "", "how a session names its node: jvmroute, jeus, weblogic or websphere (default: any)")
+	f.Bool("strict", false, "503 rather than lose a session outside its node's group and fallbacks")
 	file := f.String("file", "", "JSON object with members to set, - for standard input")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		members, err := readMembers(*file, c.InOrStdin())

@@ -12,13 +12,7 @@ import (
 
 const targets = `A target is node:ID, group:ID, context:NODE/PATH or all.`
 
-func (a *app) pauseCommand() *cobra.Command {
-	var mode, reason, by string
-	var lasts, deadline time.Duration
-	c := &cobra.Command{
-		Use:   "pause TARGET",
-		Short: "Send traffic elsewhere until resumed",
-		Long: `Pause puts a pause on a target: when it returns, no later request is led there.
+const pauseText = `Pause puts a pause on a target: when it returns, no later request is led there.
 ` + targets + ` It covers nodes that
 register later too, and survives their restarts.
 
@@ -26,15 +20,40 @@ Modes:
   redirect  all traffic goes to peers (default)
   drain     new traffic goes to peers, sessions stay until they end or --deadline
   hold      traffic waits a moment, then goes to peers
-  stop      as redirect, and nothing waits; ends by resume only`,
+  stop      as redirect, and nothing waits; ends by resume only
+
+With --wait it returns once the pause has taken hold: the group's listener rules
+are moved, and obeyed for DETOUR_RULE_SETTLE, each node has seen the pause, has
+nothing in flight (in a drain: no sessions either, until --deadline), and nothing
+arrives any more. A node that leaves is waited for no longer; one that is silent
+is, for it may still serve what it has. It ends with 3 at --timeout, with 4 when
+the pause is resumed, replaced or ends meanwhile, and with 1 when a node counts
+nothing, so that nobody can tell. In all these cases but 4 the pause stands.`
+
+func (a *app) pauseCommand() *cobra.Command {
+	var mode, reason, by string
+	var lasts, deadline time.Duration
+	var force bool
+	var waits waitFlags
+	c := &cobra.Command{
+		Use:   "pause TARGET",
+		Short: "Send traffic elsewhere until resumed",
+		Long:  pauseText,
 		Example: `  detour pause group:blue --for 10m --reason "release 42"
   detour pause node:n7 --mode drain --deadline 15m
+  detour pause group:blue --wait --timeout 5m && ./deploy blue
   detour pause context:n7/shop`,
 		Args: exactly("TARGET"),
 		RunE: func(c *cobra.Command, args []string) error {
 			order := command.Command{
 				Verb: "pause", Target: args[0], Mode: mode, Reason: reason, By: a.whoAmI(by),
-				ForMS: lasts.Milliseconds(), DeadlineMS: deadline.Milliseconds(),
+				ForMS: lasts.Milliseconds(), DeadlineMS: deadline.Milliseconds(), Force: force,
+			}
+			if err := waits.check(c.Flags()); err != nil {
+				return err
+			}
+			if waits.wait {
+				return a.pauseAndWait(c.Context(), order, waits)
 			}
 			return do(c.Context(), a, order, a.showPaused)
 		},
@@ -45,6 +64,8 @@ Modes:
 	f.DurationVar(&deadline, "deadline", 0, "in mode drain: sessions stay this long at most (default: until they end)")
 	f.StringVar(&reason, "reason", "", "why, for the others")
 	f.StringVar(&by, "by", "", "who, for the others (default: your user name)")
+	f.BoolVar(&force, "force", false, "move listener rules even where nobody is left to lead users to, and at once in a drain")
+	waits.add(f)
 	return c
 }
 

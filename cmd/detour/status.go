@@ -69,7 +69,7 @@ func offered(yes bool, why string) string {
 }
 
 func (a *app) explainCommand() *cobra.Command {
-	var method string
+	var method, cookie string
 	c := &cobra.Command{
 		Use:   "explain URL",
 		Short: "Where a request would be led now, and why",
@@ -77,13 +77,15 @@ func (a *app) explainCommand() *cobra.Command {
 would now, by this shell's DETOUR_* variables, and tells of every node of the
 service whether it is offered and why not.`,
 		Example: `  detour explain https://app.example.com/cart
-  detour explain /shop/42 --method POST`,
+  detour explain /shop/42 --method POST
+  detour explain /cart --cookie JSESSIONID=0123ABCD.n1`,
 		Args: exactly("URL"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return do(c.Context(), a, command.Command{Verb: "explain", URL: args[0], Method: method}, a.showExplained)
+			return do(c.Context(), a, command.Command{Verb: "explain", URL: args[0], Method: method, Cookie: cookie}, a.showExplained)
 		},
 	}
 	c.Flags().StringVar(&method, "method", "GET", "the request's method")
+	c.Flags().StringVar(&cookie, "cookie", "", `the request's cookies, NAME=VALUE[; NAME=VALUE…]: its session, a pass`)
 	return c
 }
 
@@ -92,8 +94,10 @@ func (a *app) showExplained(x *command.Explained) {
 	if x.Location != "" {
 		fmt.Fprintf(a.stdout, "to node %s: %s\n", x.Node, x.Location)
 	}
-	if x.Reason != "" {
-		fmt.Fprintln(a.stdout, x.Reason)
+	for _, line := range []string{x.Reason, x.Session, passLine(x.Pass), holdLine(x.Hold)} {
+		if line != "" {
+			fmt.Fprintln(a.stdout, line)
+		}
 	}
 	fmt.Fprintf(a.stdout, "meant for %s of service %s, %d hops behind it, epoch %d\n\n",
 		cmp.Or(x.OriginNode, x.Group, "any group"), cmp.Or(x.Service, "(default)"), x.Hops, x.Epoch)
@@ -103,4 +107,18 @@ func (a *app) showExplained(x *command.Explained) {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", n.Group, n.ID, offered(n.Offered, n.Why))
 	}
 	_ = w.Flush()
+}
+
+func passLine(node string) string {
+	if node == "" {
+		return ""
+	}
+	return "the request has a pass to " + node
+}
+
+func holdLine(hold bool) string {
+	if !hold {
+		return ""
+	}
+	return "held first, for at most DETOUR_HOLD_MAX: waiting may bring a better answer"
 }

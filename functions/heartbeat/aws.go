@@ -10,6 +10,7 @@ import (
 	"github.com/detourhq/detour/internal/awsevents"
 	"github.com/detourhq/detour/internal/command"
 	"github.com/detourhq/detour/internal/config"
+	"github.com/detourhq/detour/internal/doctor"
 	"github.com/detourhq/detour/internal/rules"
 	"github.com/detourhq/detour/pkg/cluster"
 )
@@ -25,19 +26,21 @@ type outside struct {
 	contested   int // rules that somebody changes back
 }
 
-// newOutside gives runner its rules, and returns nil where there is no AWS to call.
+// newOutside gives runner its rules and a doctor who sees AWS, and returns nil where there is no AWS to call.
 func newOutside(c config.Heartbeat, runner *command.Runner, wall func() time.Time, log *slog.Logger) (*outside, error) {
 	settings, ok, err := awsapi.Load(context.Background())
 	if err != nil || !ok {
 		return nil, err
 	}
 	runner.Rules = awsapi.Rules(settings, command.RulesConfig(c), wall, log)
+	runner.Doctor = doctor.New(runner.Registry, command.DoctorConfig(c), awsapi.Doctor(settings, runner.Rules), wall)
 	events := awsevents.New(runner.Registry, awsapi.Events(settings), awsevents.Config{PulseTimeout: c.PulseTimeout}, wall, log)
 	return &outside{events: events, runner: runner, log: log}, nil
 }
 
 // afterSweep takes pending work on and makes the rules follow, under the sweep's
 // lease. That AWS does not answer is counted, and no reason for the sweep to fail.
+// Both go by one snapshot, unless the work has paused or resumed something.
 func (o *outside) afterSweep(ctx context.Context, l cluster.Lease) error {
 	s, err := o.runner.Registry.Snapshot(ctx, o.runner.Wall)
 	if err != nil {
@@ -48,7 +51,12 @@ func (o *outside) afterSweep(ctx context.Context, l cluster.Lease) error {
 	if err != nil {
 		return err
 	}
-	report, err := o.runner.Reconcile(ctx, &l, rules.Options{})
+	if len(advanced.Paused)+len(advanced.Resumed) > 0 {
+		if s, err = o.runner.Registry.Snapshot(ctx, o.runner.Wall); err != nil {
+			return err
+		}
+	}
+	report, err := o.runner.Reconcile(ctx, s, &l, rules.Options{})
 	o.contested = 0
 	for _, r := range report.Rules {
 		if r.State == rules.Contested {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -111,6 +112,48 @@ func TestRulesFollowPausesAndResumes(t *testing.T) {
 	assert.Positive(t, s.weights(t)[s.detour], "is followed by the next sweep")
 	assert.Contains(t, w.metrics.String(), `"RulesContested":0`)
 	assert.Contains(t, w.metrics.String(), `"AwsUnreachable":0`)
+	w.invoke(t, t.Context(), `{"command":"tick"}`)
+	assert.Equal(t, []string{"rule.moved operator", "rule.restored operator", "rule.moved sweep"}, w.ruleEvents(t, s.rule), "each once")
+}
+
+// What the work has resumed is followed by the rules of the same sweep: they do not
+// go by what was read before.
+func TestRulesFollowWhatTheWorkResumes(t *testing.T) {
+	s := newShop(t, inAWS(t))
+	w := newWorld(t, "DETOUR_TARGET_GROUP="+s.detour)
+	w.register(t, "b1")
+	_, _, err := w.registry.Register(t.Context(), cluster.Descriptor{ID: "g1", Group: "green", Endpoint: "https://g1.example.com", Weight: 1}, cluster.Report{Status: cluster.Active})
+	require.NoError(t, err)
+	w.invoke(t, t.Context(), `{"command":"group-put","id":"blue","group":{"rules":["`+s.rule+`"],"target_group":"`+s.blue+`"}}`)
+	p, err := w.registry.Pause(t.Context(), cluster.GroupTarget("blue"), cluster.PauseRequest{Mode: cluster.Redirect, By: "aws:deployment"})
+	require.NoError(t, err)
+	w.invoke(t, t.Context(), `{"command":"rules"}`)
+	require.Zero(t, s.weights(t)[s.blue])
+	old := fmt.Sprintf(`{"event":{"kind":"codedeploy","source":"codedeploy:shop/blue","state":"START"},"since_ms":1,"targets":["group:blue"],"paused":%d}`, p.Epoch)
+	require.NoError(t, w.registry.SwapWork(t.Context(), nil, "deployment", "", old))
+
+	w.invoke(t, t.Context(), `{"command":"tick"}`)
+	snapshot, err := w.registry.Snapshot(t.Context(), w.handler.wall)
+	require.NoError(t, err)
+	assert.Empty(t, snapshot.Pauses, "its deployment is long over")
+	assert.Positive(t, s.weights(t)[s.blue])
+}
+
+// ruleEvents lists what was told of a rule, and by whom.
+func (w *world) ruleEvents(t *testing.T, rule string) (events []string) {
+	t.Helper()
+	entries, err := w.server.Stream("{detour:default}:events")
+	require.NoError(t, err)
+	for _, e := range entries {
+		values := make(map[string]string)
+		for i := 0; i < len(e.Values); i += 2 {
+			values[e.Values[i]] = e.Values[i+1]
+		}
+		if values["target"] == "rule:"+rule {
+			events = append(events, values["kind"]+" "+values["by"])
+		}
+	}
+	return events
 }
 
 const terminate = `{"version":"0","id":"11111111-0000-4000-8000-000000000001","detail-type":"EC2 Instance-terminate Lifecycle Action","source":"aws.autoscaling",

@@ -13,6 +13,7 @@ import (
 	"github.com/detourhq/detour/internal/awsevents"
 	"github.com/detourhq/detour/internal/command"
 	"github.com/detourhq/detour/internal/config"
+	"github.com/detourhq/detour/internal/doctor"
 	"github.com/detourhq/detour/internal/sweep"
 	"github.com/detourhq/detour/pkg/cluster"
 )
@@ -45,7 +46,9 @@ func newHandler(environment map[string]string, wall func() time.Time, log *slog.
 	h.every = c.SweepEvery
 	h.runner = &command.Runner{
 		Cluster: c.Cluster, Registry: registry, Redirect: c.Redirector(c.Liveness), TargetGroup: c.TargetGroup, Wall: wall,
+		RuleSettle: c.RuleSettle,
 	}
+	h.runner.Doctor = doctor.New(registry, command.DoctorConfig(c), nil, wall)
 	sweeps := command.SweepConfig(c)
 	if h.outside, err = newOutside(c, h.runner, wall, log); err != nil {
 		log.Error("AWS is out of reach: rules and events are left alone", "err", err)

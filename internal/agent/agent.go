@@ -34,8 +34,9 @@ type Config struct {
 	PulseEvery time.Duration // zero means 5 s
 	Timeout    time.Duration // of one registry call; zero means 2 s
 
-	// Figures returns the node's numbers of the moment; SeenEpoch is filled in.
-	// Nil means that the node publishes none: nobody can wait for its pauses.
+	// Figures returns the node's numbers of the moment. Its SeenEpoch is the newest
+	// epoch that those act on who look at the registry themselves, zero where nobody
+	// does; what is published is the lower one of that and the agent's own. Nil means that the node publishes none: nobody can wait for its pauses.
 	Figures func() cluster.Figures
 	// OnChange is told each new cover of the node, the first one only if it is
 	// paused. Nil means nobody asks. Run calls both it and Figures, one at a

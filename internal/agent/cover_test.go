@@ -149,3 +149,33 @@ func TestFiguresAreWrittenTwiceASecondWhileSomebodyMayWait(t *testing.T) {
 		})
 	}
 }
+
+// Whoever waits for a pause must not be told that it is obeyed while a gate that
+// looks for itself has not seen it yet.
+func TestTheEpochSeenIsTheLowest(t *testing.T) {
+	for name, row := range map[string]struct {
+		gates int64 // epochs behind or before the agent's own; zero: no gate looks for itself
+		want  int64
+	}{
+		"no gate looks for itself": {0, 0},
+		"one is behind":            {-2, -2},
+		"all are before the agent": {3, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				s := newStage(t, f, func(c *agent.Config) {
+					c.Figures = func() cluster.Figures {
+						if row.gates == 0 {
+							return cluster.Figures{}
+						}
+						return cluster.Figures{SeenEpoch: f.current() + row.gates}
+					}
+				})
+				s.run()
+				pass(10 * time.Second)
+				assert.Equal(t, f.current()+row.want, f.node("n1").Figures.SeenEpoch)
+			})
+		})
+	}
+}

@@ -105,9 +105,12 @@ func (a *Agent) figures() *cluster.Figures {
 	}
 	f := a.config.Figures()
 	f.Load = finite(f.Load)
-	f.SeenEpoch = 0
+	var seen int64
 	if a.snapshot != nil {
-		f.SeenEpoch = a.snapshot.Epoch
+		seen = a.snapshot.Epoch
+	}
+	if f.SeenEpoch == 0 || f.SeenEpoch > seen {
+		f.SeenEpoch = seen
 	}
 	return &f
 }

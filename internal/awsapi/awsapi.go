@@ -16,6 +16,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"github.com/detourhq/detour/internal/awsevents"
+	"github.com/detourhq/detour/internal/doctor"
 	"github.com/detourhq/detour/internal/rules"
 )
 
@@ -29,9 +30,16 @@ func Load(ctx context.Context) (c aws.Config, ok bool, err error) {
 	return c, c.Region != "", nil
 }
 
-// Rules returns a reconciler of listener rules.
+// Rules returns a reconciler of listener rules, which leaves those alone that
+// [Busy] tells of.
 func Rules(c aws.Config, r rules.Config, now func() time.Time, log *slog.Logger) *rules.Reconciler {
+	r.Busy = Busy(c)
 	return rules.New(elb.NewFromConfig(c), r, now, log)
+}
+
+// Doctor returns what a doctor asks of AWS. r judges the rules.
+func Doctor(c aws.Config, r *rules.Reconciler) *doctor.AWS {
+	return &doctor.AWS{Rules: r, Balancer: elb.NewFromConfig(c), AutoScaling: autoscaling.NewFromConfig(c)}
 }
 
 // Events returns the clients of those services that wait for answers.

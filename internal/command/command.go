@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/detourhq/detour/internal/doctor"
 	"github.com/detourhq/detour/internal/rules"
 	"github.com/detourhq/detour/internal/sweep"
 	"github.com/detourhq/detour/pkg/cluster"
@@ -24,16 +25,18 @@ var ErrUsage = errors.New("usage")
 // ignored. Durations are in milliseconds.
 type Command struct {
 	Verb   string `json:"command"`
-	Target string `json:"target,omitempty"` // pause, resume
+	Target string `json:"target,omitempty"` // pause, resume, wait
 	Reason string `json:"reason,omitempty"` // pause, resume
 	By     string `json:"by,omitempty"`     // pause, resume; the caller's own word
 
 	Mode       string `json:"mode,omitempty"`        // pause; empty means redirect
 	ForMS      int64  `json:"for_ms,omitempty"`      // pause; zero means until resumed
 	DeadlineMS int64  `json:"deadline_ms,omitempty"` // pause in mode drain; zero means none
+	Force      bool   `json:"force,omitempty"`       // pause; rules are moved though nobody is left, or sessions have no way
 
 	URL    string `json:"url,omitempty"`    // explain
 	Method string `json:"method,omitempty"` // explain; empty means GET
+	Cookie string `json:"cookie,omitempty"` // explain: the request's cookies, NAME=VALUE; NAME=VALUE
 
 	Node   *cluster.Descriptor `json:"node,omitempty"`   // register
 	Status cluster.Status      `json:"status,omitempty"` // register; empty means active
@@ -44,8 +47,8 @@ type Command struct {
 	Rules *RuleOptions    `json:"rules,omitempty"` // rules; nil is a pass like a sweep's
 }
 
-// Runner carries out commands on one cluster. Every field but TargetGroup and Rules
-// is required.
+// Runner carries out commands on one cluster. Every field but TargetGroup, RuleSettle,
+// Rules and Doctor is required.
 type Runner struct {
 	Cluster     string
 	Registry    *cluster.Registry
@@ -53,6 +56,8 @@ type Runner struct {
 	Sweeper     *sweep.Sweeper
 	Rules       *rules.Reconciler // nil where AWS cannot be called
 	TargetGroup string            // ARN of the redirect function's target group, for groups that name none
+	RuleSettle  time.Duration     // what load balancers take to obey a rule that was read back
+	Doctor      *doctor.Doctor    // nil where nobody is to be examined
 	Wall        func() time.Time
 }
 
@@ -60,6 +65,7 @@ type verb func(r *Runner, ctx context.Context, c Command) (any, error)
 
 var verbs = map[string]verb{
 	"pause":      (*Runner).pause,
+	"wait":       (*Runner).wait,
 	"resume":     (*Runner).resume,
 	"status":     (*Runner).status,
 	"explain":    (*Runner).explain,
@@ -70,6 +76,7 @@ var verbs = map[string]verb{
 	"group-rm":   (*Runner).groupRemove,
 	"sweep":      (*Runner).sweep,
 	"rules":      (*Runner).reconcile,
+	"doctor":     (*Runner).doctor,
 }
 
 // Run carries out c and returns what there is to say of it, one JSON object's

@@ -17,6 +17,9 @@ type Explained struct {
 	Outcome    redirect.Outcome `json:"outcome"`
 	StatusCode int              `json:"status_code"`
 	Reason     string           `json:"reason,omitempty"`
+	Hold       bool             `json:"hold"`              // the answer is for when patience ends: the function may hold the request until then
+	Session    string           `json:"session,omitempty"` // what becomes of its session, for people
+	Pass       string           `json:"pass,omitempty"`    // the node that a valid pass leads to
 	Location   string           `json:"location,omitempty"`
 	Node       string           `json:"node,omitempty"` // the one picked this time; by chance, where several are offered
 	Service    string           `json:"service"`
@@ -50,6 +53,7 @@ func (r *Runner) explain(ctx context.Context, c Command) (any, error) {
 		URL: c.URL, Outcome: x.Decision.Outcome, StatusCode: x.Decision.Status, Reason: x.Decision.Reason,
 		Location: x.Decision.Header.Get("Location"), Service: x.Service, Group: x.Group, OriginNode: x.Node,
 		Hops: x.Hops, Epoch: s.Epoch, Nodes: []NodeVerdict{},
+		Hold: x.Decision.Hold, Session: x.Session, Pass: x.Pass,
 	}
 	if x.Decision.Node != nil {
 		result.Node = x.Decision.Node.ID
@@ -75,6 +79,9 @@ func request(c Command) (redirect.Request, error) {
 		if i := strings.IndexAny(rest, "/?"); i >= 0 {
 			req.Path = rest[i:]
 		}
+	}
+	if c.Cookie != "" {
+		req.Header = append(req.Header, redirect.Field{Name: "Cookie", Value: c.Cookie})
 	}
 	req.Path, req.Query, _ = strings.Cut(req.Path, "?")
 	req.Path = cmp.Or(req.Path, "/")

@@ -53,7 +53,10 @@ func (r *Runner) pause(ctx context.Context, c Command) (any, error) {
 	}
 	result.Nodes = covered(s, target)
 	result.Warnings = r.warnings(s, target, result.Nodes)
-	result.Rules = r.follow(ctx, s, target)
+	result.Rules = r.follow(ctx, s, target, c.Force)
+	if c.Force && r.Rules == nil && len(result.Rules) > 0 {
+		result.Warnings = append(result.Warnings, "The rules are not forced: "+ErrNoAWS.Error()+".")
+	}
 	return result, nil
 }
 
@@ -130,7 +133,7 @@ func (r *Runner) resume(ctx context.Context, c Command) (any, error) {
 	if err != nil {
 		return result, nil
 	}
-	result.Rules = r.follow(ctx, s, target)
+	result.Rules = r.follow(ctx, s, target, false)
 	for _, id := range covered(s, target) {
 		n, _ := s.Node(id)
 		if on, p, still := s.Cover(n, target.Path, s.Time); still {

@@ -2,10 +2,7 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/detourhq/detour/internal/rules"
@@ -35,7 +32,7 @@ func (r *Runner) reconcile(ctx context.Context, c Command) (any, error) {
 	if c.Rules != nil {
 		o = *c.Rules
 	}
-	report, err := r.Reconcile(ctx, nil, rules.Options{DryRun: o.DryRun, Adopt: o.Adopt, Restore: o.Restore, Force: o.Force, Only: o.Only})
+	report, err := r.Reconcile(ctx, nil, nil, rules.Options{DryRun: o.DryRun, Adopt: o.Adopt, Restore: o.Restore, Force: o.Force, Only: o.Only})
 	if err != nil && !errors.Is(err, rules.ErrUnreachable) {
 		return nil, err
 	}
@@ -46,16 +43,19 @@ func (r *Runner) reconcile(ctx context.Context, c Command) (any, error) {
 	return result, nil
 }
 
-// Reconcile makes the listener rules what the registry wants, and stores what is
-// remembered of them, under l if it is a sweep's. The error is [ErrNoAWS], that of
-// [rules.Reconciler.Reconcile], or the registry's; the report counts all the same.
-func (r *Runner) Reconcile(ctx context.Context, l *cluster.Lease, o rules.Options) (rules.Report, error) {
+// Reconcile makes the listener rules what s wants, as long as the registry is not
+// newer, and stores what is remembered of them, under l if it is a sweep's. A nil s
+// is read now. The error is [ErrNoAWS], that of [rules.Reconciler.Reconcile], or the
+// registry's; the report counts all the same.
+func (r *Runner) Reconcile(ctx context.Context, s *cluster.Snapshot, l *cluster.Lease, o rules.Options) (rules.Report, error) {
 	if r.Rules == nil {
 		return rules.Report{}, ErrNoAWS
 	}
-	s, err := r.snapshot(ctx)
-	if err != nil {
-		return rules.Report{}, err
+	var err error
+	if s == nil {
+		if s, err = r.snapshot(ctx); err != nil {
+			return rules.Report{}, err
+		}
 	}
 	store, err := r.ruleStore(ctx, l)
 	if err != nil {
@@ -68,63 +68,10 @@ func (r *Runner) Reconcile(ctx context.Context, l *cluster.Lease, o rules.Option
 	if o.DryRun {
 		return report, err
 	}
-	return report, errors.Join(err, store.settle(ctx, report.Memory))
-}
-
-// ruleStore keeps what is remembered of rules in the registry, each for itself.
-type ruleStore struct {
-	registry *cluster.Registry
-	lease    *cluster.Lease
-	bodies   map[string]string // as they stand in the registry, by name
-	memory   rules.Memory
-}
-
-func (r *Runner) ruleStore(ctx context.Context, l *cluster.Lease) (*ruleStore, error) {
-	bodies, err := r.Registry.RuleWork(ctx)
-	if err != nil {
-		return nil, err
+	if errors.Is(err, cluster.ErrConflict) { // another pass is at the same rules, and the next one sees to what this one leaves
+		err = nil
 	}
-	s := &ruleStore{registry: r.Registry, lease: l, bodies: bodies, memory: rules.Memory{}}
-	for name, body := range bodies {
-		var m rules.RuleMemory
-		if json.Unmarshal([]byte(body), &m) == nil { // what cannot be read is a loss like any other: tags tell
-			s.memory[strings.TrimPrefix(name, cluster.RulePrefix)] = m
-		}
-	}
-	return s, nil
-}
-
-func (s *ruleStore) save(ctx context.Context, rule string, m rules.RuleMemory) error {
-	body, err := json.Marshal(m)
-	if err != nil {
-		return fmt.Errorf("encode memory of rule %s: %w", rule, err)
-	}
-	return s.swap(ctx, cluster.RulePrefix+rule, string(body))
-}
-
-func (s *ruleStore) swap(ctx context.Context, name, body string) error {
-	if s.bodies[name] == body {
-		return nil
-	}
-	if err := s.registry.SwapWork(ctx, s.lease, name, s.bodies[name], body); err != nil {
-		return err
-	}
-	s.bodies[name] = body
-	return nil
-}
-
-// settle stores what a pass leaves, and forgets rules that it does.
-func (s *ruleStore) settle(ctx context.Context, m rules.Memory) error {
-	var err error
-	for rule, one := range m {
-		err = errors.Join(err, s.save(ctx, rule, one))
-	}
-	for name := range s.bodies {
-		if _, kept := m[strings.TrimPrefix(name, cluster.RulePrefix)]; !kept {
-			err = errors.Join(err, s.swap(ctx, name, ""))
-		}
-	}
-	return err
+	return report, errors.Join(err, store.settle(ctx, report))
 }
 
 // RuleAnswer says how a rule of a group that was paused or resumed stands.
@@ -141,11 +88,11 @@ const (
 
 // follow moves the rules of the groups of nodes after a pause or resume, as far as
 // that goes quickly; what it leaves is pending.
-func (r *Runner) follow(ctx context.Context, s *cluster.Snapshot, target cluster.Target) []RuleAnswer {
+func (r *Runner) follow(ctx context.Context, s *cluster.Snapshot, target cluster.Target, force bool) []RuleAnswer {
 	var only []string
 	for id, g := range s.Groups {
 		if target.Kind == cluster.AllKind || target == cluster.GroupTarget(id) {
-			only = append(only, g.Rules...)
+			only = append(only, g.MovedRules()...)
 		}
 	}
 	if len(only) == 0 {
@@ -153,7 +100,7 @@ func (r *Runner) follow(ctx context.Context, s *cluster.Snapshot, target cluster
 	}
 	limited, cancel := context.WithTimeout(ctx, inlineTime)
 	defer cancel()
-	report, _ := r.Reconcile(limited, nil, rules.Options{MaxRules: inlineRules, Only: only}) // what is not told is pending
+	report, _ := r.Reconcile(limited, s, nil, rules.Options{MaxRules: inlineRules, Only: only, Force: force}) // what is not told is pending
 	states := make(map[string]rules.RuleState)
 	for _, state := range report.Rules {
 		states[state.ARN] = state

@@ -8,7 +8,10 @@ import (
 
 // RulesConfig returns how passes over listener rules are made.
 func RulesConfig(c config.Heartbeat) rules.Config {
-	return rules.Config{Cluster: c.Cluster, TargetGroup: c.TargetGroup, Selection: c.Redirector(c.Liveness).Selection}
+	return rules.Config{
+		Cluster: c.Cluster, TargetGroup: c.TargetGroup, AllowDefaultRule: bool(c.AllowDefaultRule),
+		Selection: c.Redirector(c.Liveness).Selection,
+	}
 }
 
 // SweepConfig returns how sweeps are made.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/detourhq/detour/internal/localalb"
+	"github.com/detourhq/detour/internal/traffic"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
@@ -55,13 +56,13 @@ func (d *deployment) deploy(ctx context.Context, group string) error {
 }
 
 // unannounced stops and starts one node after the other.
-func (d *deployment) unannounced(ctx context.Context, nodes []*node) error {
+func (d *deployment) unannounced(ctx context.Context, nodes []*traffic.Node) error {
 	for _, n := range nodes {
-		d.phase("deploying " + n.id)
-		if err := d.replace(ctx, []*node{n}); err != nil {
+		d.phase("deploying " + n.ID)
+		if err := d.replace(ctx, []*traffic.Node{n}); err != nil {
 			return err
 		}
-		if err := d.awaitHealthy(ctx, n.id, []*node{n}); err != nil {
+		if err := d.awaitHealthy(ctx, n.ID, []*traffic.Node{n}); err != nil {
 			return err
 		}
 	}
@@ -71,30 +72,30 @@ func (d *deployment) unannounced(ctx context.Context, nodes []*node) error {
 // alone deploys one node while its peers go on. No rule changes: the load
 // balancer learns of the pause from the node's health check, and until then the
 // node serves what still arrives.
-func (d *deployment) alone(ctx context.Context, n *node) error {
-	nodes := []*node{n}
-	d.phase("pausing " + n.id)
-	if err := n.member.agent.Pause(ctx, fmt.Sprintf("version %d", d.version)); err != nil {
+func (d *deployment) alone(ctx context.Context, n *traffic.Node) error {
+	nodes := []*traffic.Node{n}
+	d.phase("pausing " + n.ID)
+	if err := n.Pause(ctx, fmt.Sprintf("version %d", d.version)); err != nil {
 		return err
 	}
 	if err := d.awaitOut(ctx, n); err != nil {
 		return err
 	}
-	if err := d.drain(ctx, n.id, nodes); err != nil {
+	if err := d.drain(ctx, n.ID, nodes); err != nil {
 		return err
 	}
-	d.phase("deploying " + n.id)
+	d.phase("deploying " + n.ID)
 	if err := d.replace(ctx, nodes); err != nil {
 		return err
 	}
-	return d.awaitHealthy(ctx, n.id, nodes)
+	return d.awaitHealthy(ctx, n.ID, nodes)
 }
 
 // together deploys all nodes of a group at once, while the redirect function
 // answers for the group. Pausing takes the registry first, then the rule;
 // resuming the registry, then the rule once the targets are healthy: at no
 // moment does a request meet a stopped node.
-func (d *deployment) together(ctx context.Context, group string, nodes []*node) error {
+func (d *deployment) together(ctx context.Context, group string, nodes []*traffic.Node) error {
 	d.phase("pausing " + group)
 	request := cluster.PauseRequest{By: "demo", Reason: fmt.Sprintf("version %d", d.version)}
 	if _, err := d.registry.Pause(ctx, cluster.GroupTarget(group), request); err != nil {
@@ -128,24 +129,24 @@ func (d *deployment) together(ctx context.Context, group string, nodes []*node) 
 
 // replace ends the current life of the nodes, all at once, and starts the next
 // one as the new version.
-func (d *deployment) replace(ctx context.Context, nodes []*node) error {
+func (d *deployment) replace(ctx context.Context, nodes []*traffic.Node) error {
 	for _, n := range nodes {
-		if err := n.leave(ctx); err != nil {
+		if err := n.Leave(ctx); err != nil {
 			return err
 		}
-		n.stop()
+		n.Stop()
 	}
 	if err := rest(ctx, d.config.pace.down); err != nil {
 		return err
 	}
 	for _, n := range nodes {
-		if err := n.start(ctx, d.version); err != nil {
+		if err := n.Start(ctx, d.version); err != nil {
 			return err
 		}
 		if d.registry == nil {
 			continue
 		}
-		if err := n.join(ctx, d.registry); err != nil {
+		if err := n.Join(ctx, d.registry); err != nil {
 			return err
 		}
 	}
@@ -159,8 +160,8 @@ func (d *deployment) steady(ctx context.Context) error {
 }
 
 // awaitOut waits until the load balancer has taken n out.
-func (d *deployment) awaitOut(ctx context.Context, n *node) error {
-	return await(ctx, d.config.pace.limit, n.id+" was not taken out by the load balancer", func() string {
+func (d *deployment) awaitOut(ctx context.Context, n *traffic.Node) error {
+	return await(ctx, d.config.pace.limit, n.ID+" was not taken out by the load balancer", func() string {
 		if h := d.health(n); h.State != localalb.StateUnhealthy {
 			return fmt.Sprintf("it is %s", h.State)
 		}
@@ -169,12 +170,12 @@ func (d *deployment) awaitOut(ctx context.Context, n *node) error {
 }
 
 // awaitObeyed waits until all nodes know that they are paused.
-func (d *deployment) awaitObeyed(ctx context.Context, group string, nodes []*node) error {
+func (d *deployment) awaitObeyed(ctx context.Context, group string, nodes []*traffic.Node) error {
 	return await(ctx, d.config.pace.limit, group+" did not obey its pause", func() string {
 		var deaf []string
 		for _, n := range nodes {
-			if !n.paused.Load() {
-				deaf = append(deaf, n.id)
+			if !n.Paused() {
+				deaf = append(deaf, n.ID)
 			}
 		}
 		return strings.Join(deaf, ", ")
@@ -184,14 +185,14 @@ func (d *deployment) awaitObeyed(ctx context.Context, group string, nodes []*nod
 // drain waits until nothing is in flight at the nodes and nothing has arrived
 // for a while since now. Whoever was sent there before the pause has arrived by
 // then.
-func (d *deployment) drain(ctx context.Context, name string, nodes []*node) error {
+func (d *deployment) drain(ctx context.Context, name string, nodes []*traffic.Node) error {
 	d.phase("draining " + name)
 	began := time.Now()
 	return await(ctx, d.config.pace.limit, name+" did not drain", func() string {
 		inFlight, quiet := int64(0), true
 		for _, n := range nodes {
-			inFlight += n.inFlight.Load()
-			quiet = quiet && n.quietSince(began, time.Now()) >= d.config.pace.quiet
+			inFlight += n.InFlight()
+			quiet = quiet && n.QuietSince(began, time.Now()) >= d.config.pace.quiet
 		}
 		switch {
 		case inFlight > 0:

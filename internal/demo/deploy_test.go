@@ -38,20 +38,20 @@ func TestANodeThatDoesNotDrainIsNotStopped(t *testing.T) {
 	n := w.nodes[0]
 	body, unfinished := io.Pipe()
 	t.Cleanup(func() { _ = unfinished.Close() })
-	req, err := http.NewRequestWithContext(within(t, patience), http.MethodPost, n.url()+"/blue/items/1", body)
+	req, err := http.NewRequestWithContext(within(t, patience), http.MethodPost, n.URL()+"/blue/items/1", body)
 	require.NoError(t, err)
 	go func() {
 		if res, err := http.DefaultClient.Do(req); err == nil {
 			_ = res.Body.Close()
 		}
 	}()
-	require.Eventually(t, func() bool { return n.inFlight.Load() == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return n.InFlight() == 1 }, patience, time.Millisecond)
 
 	w.config.pace.limit = 3 * time.Second
 	d := deployment{world: w, version: 2}
 	err = d.alone(within(t, patience), n)
 	require.EqualError(t, err, "blue-1 did not drain within 3s: 1 in flight")
-	status, err := get(t, n.url()+"/blue/items/2")
+	status, err := get(t, n.URL()+"/blue/items/2")
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusOK, status)
 }
@@ -81,7 +81,7 @@ func TestADeployedGroupIsBackWhereItWas(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, "2", n.Version)
 	assert.Equal(t, cluster.Active, n.Report.Status)
-	assert.False(t, w.nodesOf("green")[0].paused.Load())
+	assert.False(t, w.nodesOf("green")[0].Paused())
 }
 
 // weightsOf returns the weights that the group's rule has now.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/detourhq/detour/internal/localalb"
 	"github.com/detourhq/detour/internal/locallambda"
+	"github.com/detourhq/detour/internal/traffic"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
@@ -43,8 +44,8 @@ func (w *world) startDetour(ctx context.Context) error {
 		}
 	}
 	for _, n := range w.nodes {
-		w.atEnd(n.leave)
-		if err := n.join(ctx, w.registry); err != nil {
+		w.atEnd(n.Leave)
+		if err := n.Join(ctx, w.registry); err != nil {
 			return err
 		}
 	}
@@ -112,7 +113,7 @@ func (w *world) startFunction(ctx context.Context, registry, name string) error 
 			"DETOUR_REDIS_URL":     registry,
 			"DETOUR_CLUSTER":       name,
 			"DETOUR_REDIS_TIMEOUT": registryBudget.String(),
-			"DETOUR_PULSE_EVERY":   pulseEvery.String(),
+			"DETOUR_PULSE_EVERY":   traffic.PulseEvery.String(),
 			"DETOUR_FADE_IN":       (2 * time.Second).String(),
 		},
 	})

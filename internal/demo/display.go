@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/detourhq/detour/internal/traffic"
 )
 
 const (
@@ -69,7 +71,7 @@ func line(p Progress) string {
 
 // Verdict ends the display and returns what r means, in lines for people.
 // withoutDetour says how the demo was run.
-func (d *Display) Verdict(r Result, withoutDetour bool) string {
+func (d *Display) Verdict(r traffic.Result, withoutDetour bool) string {
 	if d.live {
 		_, _ = io.WriteString(d.w, eraseLine)
 	}
@@ -88,7 +90,7 @@ func (d *Display) Verdict(r Result, withoutDetour bool) string {
 	return b.String()
 }
 
-func headline(r Result, withoutDetour bool) string {
+func headline(r traffic.Result, withoutDetour bool) string {
 	switch {
 	case r.Requests == 0:
 		return "No request was made."
@@ -101,13 +103,4 @@ func headline(r Result, withoutDetour bool) string {
 	default:
 		return fmt.Sprintf("This deployment lost none of %d requests, and no byte of a body.", r.Requests)
 	}
-}
-
-// String tells f in one line.
-func (f Failure) String() string {
-	why := f.Error
-	if why == "" {
-		why = fmt.Sprintf("status %d", f.Status)
-	}
-	return fmt.Sprintf("%6.2fs %-17s %s %s: %s", f.OffsetS, f.Phase, f.Method, f.URL, why)
 }

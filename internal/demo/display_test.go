@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/detourhq/detour/internal/traffic"
 )
 
 func TestAPlainDisplayTellsPhasesAndEveryFiveSeconds(t *testing.T) {
@@ -27,7 +29,7 @@ func TestALiveDisplayRedrawsOneLine(t *testing.T) {
 	d := NewDisplay(&out, true)
 	d.Update(Progress{Phase: "starting"})
 	d.Update(Progress{Phase: "deploying green-1", Elapsed: 999 * time.Second, Requests: 99_999, Redirected: 9999, NodesDeployed: 3, NodesTotal: 6})
-	_ = d.Verdict(Result{}, false)
+	_ = d.Verdict(traffic.Result{}, false)
 	assert.Equal(t, []string{
 		"", "[----------]   0s starting",
 		"[#####-----] 999s deploying green-1 99999 requests, 0 failed, 9999 redirected", "",
@@ -56,7 +58,7 @@ func TestTheBarIsFullOnlyAtTheEnd(t *testing.T) {
 
 func TestTheVerdict(t *testing.T) {
 	d := NewDisplay(&strings.Builder{}, false)
-	well := Result{Requests: 5348, OK: 5348, Redirected: 740, NodesDeployed: 6, P50MS: 0.866, P99MS: 79.36, DurationS: 21.4}
+	well := traffic.Result{Requests: 5348, OK: 5348, Redirected: 740, NodesDeployed: 6, P50MS: 0.866, P99MS: 79.36, DurationS: 21.4}
 	assert.Equal(t, `This deployment lost none of 5348 requests, and no byte of a body.
 
   deployed    6 nodes, each stopped and started as a new version, in 21 s under load
@@ -65,7 +67,7 @@ func TestTheVerdict(t *testing.T) {
   latency     p50 0.9 ms, p99 79.4 ms, redirects included
 `, d.Verdict(well, false))
 
-	bad := Result{Requests: 10, OK: 7, Failed: 3, Unavailable: 1, BodyMismatches: 1, Failures: []Failure{
+	bad := traffic.Result{Requests: 10, OK: 7, Failed: 3, Unavailable: 1, BodyMismatches: 1, Failures: []traffic.Failure{
 		{OffsetS: 2.5, Method: "GET", URL: "http://a/", Status: 503, Phase: "deploying blue"},
 		{OffsetS: 12.25, Method: "POST", URL: "http://b/", Status: 200, Error: "wrong body", Phase: "resuming blue"},
 	}}
@@ -77,7 +79,7 @@ The first 2 of 3 failures:
    12.25s resuming blue     POST http://b/: wrong body
 `), text)
 
-	assert.Equal(t, "No request was made.", headline(Result{}, false))
+	assert.Equal(t, "No request was made.", headline(traffic.Result{}, false))
 	assert.Equal(t, "Without Detour this deployment lost 3 of 10 requests.", headline(bad, true))
 	assert.Equal(t, "Without Detour this deployment lost no request this time.", headline(well, true))
 }

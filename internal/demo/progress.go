@@ -3,6 +3,8 @@ package demo
 import (
 	"sync"
 	"time"
+
+	"github.com/detourhq/detour/internal/traffic"
 )
 
 // Progress is how the demo goes.
@@ -28,8 +30,10 @@ type monitor struct {
 
 	mu    sync.Mutex // guards the following
 	phase string
-	tally *tally // nil before the load begins
-	world *world // nil before the load begins
+
+	// Both are nil before the load begins.
+	counts   func() traffic.Result
+	deployed func() (done, total int)
 }
 
 func newMonitor(began time.Time) *monitor {
@@ -54,23 +58,23 @@ func (m *monitor) current() string {
 	return m.phase
 }
 
-// observe has the progress tell what t and w count from now on.
-func (m *monitor) observe(t *tally, w *world) {
+// observe has the progress tell what counts and deployed do from now on.
+func (m *monitor) observe(counts func() traffic.Result, deployed func() (done, total int)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.tally, m.world = t, w
+	m.counts, m.deployed = counts, deployed
 }
 
 func (m *monitor) progress(now time.Time) Progress {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := Progress{Elapsed: now.Sub(m.began), Phase: m.phase}
-	if m.world == nil {
+	if m.counts == nil {
 		return p
 	}
-	r := m.tally.counts()
+	r := m.counts()
 	p.Requests, p.OK, p.Failed, p.Redirected = r.Requests, r.OK, r.Failed, r.Redirected
-	p.NodesDeployed, p.NodesTotal = m.world.deployed()
+	p.NodesDeployed, p.NodesTotal = m.deployed()
 	return p
 }
 

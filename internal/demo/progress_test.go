@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/detourhq/detour/internal/traffic"
 )
 
 func TestProgressIsReportedAtEachPhaseAndInBetween(t *testing.T) {
@@ -17,13 +19,11 @@ func TestProgressIsReportedAtEachPhaseAndInBetween(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(reportEvery + 50*time.Millisecond)
 
-		deployed, waiting := &node{}, &node{}
-		deployed.version.Store(2)
-		waiting.version.Store(1)
-		m.observe(newTally(time.Now()), &world{config: Config{Rounds: 3}, nodes: []*node{deployed, waiting}})
+		var counts traffic.Result
+		m.observe(func() traffic.Result { return counts }, func() (int, int) { return 1, 6 })
 		m.enter("pausing blue")
 		synctest.Wait()
-		m.tally.add(outcome{status: 200, redirected: true}, time.Now(), m.current())
+		counts = traffic.Result{Requests: 1, OK: 1, Redirected: 1}
 		stop()
 		assert.Equal(t, []Progress{
 			{Phase: "starting"},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/detourhq/detour/internal/traffic"
 )
 
 // Run makes the whole demo and returns what became of the requests, also beside
@@ -13,8 +15,8 @@ import (
 // not be started or removed. That requests failed is no error. report, unless
 // nil, is told how it goes, from one goroutine, with every phase and several
 // times a second.
-func Run(ctx context.Context, c Config, report func(Progress)) (Result, error) {
-	none := Result{Failures: []Failure{}}
+func Run(ctx context.Context, c Config, report func(Progress)) (traffic.Result, error) {
+	none := traffic.Result{Failures: []traffic.Failure{}}
 	c, err := c.withDefaults()
 	if err != nil {
 		return none, err
@@ -36,19 +38,19 @@ func Run(ctx context.Context, c Config, report func(Progress)) (Result, error) {
 }
 
 // run deploys under load.
-func (w *world) run(ctx context.Context, m *monitor) (Result, error) {
-	t := newTally(time.Now())
-	m.observe(t, w)
-	l := newLoad(w.balancer.URL(), w.config.Rate, t, m.current)
+func (w *world) run(ctx context.Context, m *monitor) (traffic.Result, error) {
+	t := traffic.NewTally(time.Now())
+	m.observe(t.Counts, w.deployed)
+	l := traffic.NewLoad(w.balancer.URL(), w.config.Rate, groups, t, m.current)
 	stop := make(chan struct{})
 	var loading sync.WaitGroup
-	loading.Go(func() { l.run(ctx, stop) })
+	loading.Go(func() { l.Run(ctx, stop) })
 
 	d := deployment{world: w, version: 1}
 	err := d.run(ctx)
 	close(stop)
 	loading.Wait()
-	result := t.final(time.Now())
+	result := t.Final(time.Now())
 	result.NodesDeployed = w.running(1 + w.config.Rounds)
 	return result, err
 }

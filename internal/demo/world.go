@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/detourhq/detour/internal/localalb"
+	"github.com/detourhq/detour/internal/traffic"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
@@ -25,7 +26,7 @@ type world struct {
 	phase    func(string) // is told what begins
 	balancer *localalb.LoadBalancer
 	registry *cluster.Registry
-	nodes    []*node // by group, then by number
+	nodes    []*traffic.Node // by group, then by number
 
 	undo []func(context.Context) error // clean-up, in the order in which it was set up
 }
@@ -91,11 +92,11 @@ func (w *world) startNodes(ctx context.Context) error {
 	for _, g := range groups {
 		for i := range w.config.Nodes {
 			host := net.IPv4(127, 0, 0, byte(2+len(w.nodes))).String()
-			n := &node{id: fmt.Sprintf("%s-%d", g, i+1), group: g, address: net.JoinHostPort(host, "0")}
-			if err := n.start(ctx, 1); err != nil {
+			n := &traffic.Node{ID: fmt.Sprintf("%s-%d", g, i+1), Group: g, Address: net.JoinHostPort(host, "0")}
+			if err := n.Start(ctx, 1); err != nil {
 				return err
 			}
-			w.atEnd(func(context.Context) error { n.stop(); return nil })
+			w.atEnd(func(context.Context) error { n.Stop(); return nil })
 			w.nodes = append(w.nodes, n)
 		}
 	}
@@ -111,12 +112,12 @@ func (w *world) startBalancer(ctx context.Context) error {
 	w.balancer = balancer
 	w.atEnd(func(context.Context) error { return balancer.Close() })
 	for _, g := range groups {
-		health := localalb.HealthCheck{Path: healthPath, Interval: w.config.pace.check, HealthyThreshold: 2, UnhealthyThreshold: 2}
+		health := localalb.HealthCheck{Path: traffic.HealthPath, Interval: w.config.pace.check, HealthyThreshold: 2, UnhealthyThreshold: 2}
 		if err := balancer.AddHTTPGroup(g, localalb.HTTPGroup{Health: health}); err != nil {
 			return err
 		}
 		for _, n := range w.nodesOf(g) {
-			if err := balancer.Register(g, n.address); err != nil { //nolint:contextcheck // health checks live until Close
+			if err := balancer.Register(g, n.Address); err != nil { //nolint:contextcheck // health checks live until Close
 				return err
 			}
 		}
@@ -151,10 +152,10 @@ func (w *world) weights(group string, diverted bool) map[string]int {
 	}
 }
 
-func (w *world) nodesOf(group string) []*node {
-	var found []*node
+func (w *world) nodesOf(group string) []*traffic.Node {
+	var found []*traffic.Node
 	for _, n := range w.nodes {
-		if n.group == group {
+		if n.Group == group {
 			found = append(found, n)
 		}
 	}
@@ -162,10 +163,10 @@ func (w *world) nodesOf(group string) []*node {
 }
 
 // health returns the state in which the load balancer sees n.
-func (w *world) health(n *node) localalb.TargetHealth {
-	targets, _ := w.balancer.Health(n.group) // the group is there
+func (w *world) health(n *traffic.Node) localalb.TargetHealth {
+	targets, _ := w.balancer.Health(n.Group) // the group is there
 	for _, t := range targets {
-		if t.Target == n.address {
+		if t.Target == n.Address {
 			return t
 		}
 	}
@@ -174,12 +175,12 @@ func (w *world) health(n *node) localalb.TargetHealth {
 
 // awaitHealthy waits until the load balancer sees all nodes healthy. name is for
 // the error.
-func (w *world) awaitHealthy(ctx context.Context, name string, nodes []*node) error {
+func (w *world) awaitHealthy(ctx context.Context, name string, nodes []*traffic.Node) error {
 	return await(ctx, w.config.pace.limit, name+" did not get healthy", func() string {
 		var ill []string
 		for _, n := range nodes {
 			if h := w.health(n); h.State != localalb.StateHealthy {
-				ill = append(ill, strings.TrimSpace(fmt.Sprintf("%s is %s %s", n.id, h.State, h.Reason)))
+				ill = append(ill, strings.TrimSpace(fmt.Sprintf("%s is %s %s", n.ID, h.State, h.Reason)))
 			}
 		}
 		return strings.Join(ill, ", ")
@@ -194,7 +195,7 @@ func clusterName() string { return "demo-" + strings.ToLower(rand.Text()) }
 // are to get. It is safe for concurrent use.
 func (w *world) deployed() (done, total int) {
 	for _, n := range w.nodes {
-		done += int(n.version.Load()) - 1
+		done += n.Version() - 1
 	}
 	return done, w.config.Rounds * len(w.nodes)
 }
@@ -203,7 +204,7 @@ func (w *world) deployed() (done, total int) {
 func (w *world) running(version int) int {
 	count := 0
 	for _, n := range w.nodes {
-		if n.server != nil && int(n.version.Load()) == version {
+		if n.Running() && n.Version() == version {
 			count++
 		}
 	}

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 // built is the redirect function's executable.
 var built = sync.OnceValues(func() (string, error) {
-	if err := openSources(); err != nil {
+	if err := openSources(sources...); err != nil {
 		return "", fmt.Errorf("open sources: %w", err)
 	}
 	out := filepath.Join(workshop, "bootstrap")
@@ -47,12 +47,15 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// openSources opens the files that programs are built from here. The test
+// sources are the folders and files that functions and agents are built from.
+var sources = []string{"go.mod", "go.sum", "functions/redirect", "internal/agent", "internal/albevent", "internal/config", "internal/e2e/testdata/agent", "pkg"}
+
+// openSources opens the files that programs are built from. The test
 // cache knows only what a test itself opens, not what the compiler reads for it,
 // and would go on reporting an old success.
-func openSources() error {
+func openSources(from ...string) error {
 	module := os.DirFS(root)
-	for _, at := range []string{"go.mod", "go.sum", "functions/redirect", "internal/agent", "internal/albevent", "internal/config", "internal/e2e/testdata/agent", "pkg"} {
+	for _, at := range from {
 		err := fs.WalkDir(module, at, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err

@@ -33,7 +33,7 @@ func (changed texts) edit(t *testing.T, file, passage, instead string) {
 // path.
 func (changed texts) build(t *testing.T, pkg, name string) string {
 	t.Helper()
-	require.NoError(t, openSources())
+	require.NoError(t, openSources(sources...))
 	dir := filepath.Join(workshop, name)
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	replace := map[string]string{}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"context"
+	"maps"
 	"slices"
 )
 
@@ -66,7 +67,7 @@ func errLeft() error {
 // wanted, or where nothing is paused and nothing of ours is left in it. Otherwise
 // it returns why.
 func (p *pass) foreign(rl *rule, why error) error {
-	if !p.options.Adopt && (rl.isWanted() || rl.traces(p.redirects())) {
+	if !p.options.Adopt && (rl.isWanted() || rl.traces(append(p.redirects(), slices.Collect(maps.Values(rl.wants.sinks()))...))) {
 		return why
 	}
 	rl.resting, rl.current = rl.actual, nil
@@ -91,7 +92,7 @@ func (p *pass) redirects() []string {
 func (p *pass) targetGroups() []string {
 	known := p.redirects()
 	for _, g := range p.snapshot.Groups {
-		known = append(known, g.TargetGroup)
+		known = append(known, g.TargetGroup, g.LargeBodyTargetGroup)
 	}
 	return slices.DeleteFunc(known, func(arn string) bool { return arn == "" })
 }
@@ -128,8 +129,7 @@ func (p *pass) moves(ctx context.Context, rl *rule, tg string) (moved bool, why 
 	want, current := rl.wants.of[tg], rl.current[tg]
 	if want.mode != "" {
 		delete(rl.memory.Returning, tg)
-		moved, why = p.movesAway(rl, want, current)
-		return moved, why, nil
+		return p.movesAway(ctx, rl, want, current)
 	}
 	if !current {
 		return false, nil, nil

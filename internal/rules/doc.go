@@ -23,6 +23,11 @@
 //     making it anew answers requests in between with 503
 //     (kubernetes-sigs/aws-load-balancer-controller#4039).
 //
+// A rule for large bodies is one like the others, but that it leads to another
+// group's target group, since a Lambda function is given no body of more than 1 MB.
+// A rule that a service of AWS is about to change ([Config].Busy) is foreign until
+// that is over.
+//
 // The order loses nobody: a rule is moved away only if another node is offered,
 // and moved back only when the targets are healthy.
 //

@@ -21,7 +21,7 @@ var (
 	throttleCodes = []string{"Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException"}
 	denyCodes     = []string{"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
 	lostCodes     = []string{"RuleNotFound", "ListenerNotFound", "LoadBalancerNotFound"}
-	outsideCodes  = []string{"InternalFailure", "InternalError", "ServiceUnavailable", "ExpiredToken", "InvalidClientTokenId", "SignatureDoesNotMatch", "RequestExpired"}
+	outsideCodes  = []string{"InternalFailure", "InternalError", "ServerException", "ServiceUnavailable", "ExpiredToken", "InvalidClientTokenId", "SignatureDoesNotMatch", "RequestExpired"}
 )
 
 func code(err error) string {

@@ -10,14 +10,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/localaws"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
 // becomes is what somebody else does to the rule.
 func (w *world) becomes(f Forward) {
-	r := w.aws.rules[front]
-	r.Actions = asRead([]types.Action{action(f)})
-	w.aws.rules[front] = r
+	r := w.aws.Rules[front]
+	r.Actions = localaws.AsRead([]types.Action{action(f)})
+	w.aws.Rules[front] = r
 }
 
 func TestAForeignChangeIsReportedAndLeft(t *testing.T) {
@@ -26,7 +27,7 @@ func TestAForeignChangeIsReportedAndLeft(t *testing.T) {
 	w.pause("blue", cluster.Redirect)
 	w.pass(Options{})
 	w.becomes(changed)
-	writes := len(w.aws.writes)
+	writes := len(w.aws.Writes)
 
 	st := w.state(Options{})
 	assert.Equal(t, Foreign, st.State)
@@ -34,7 +35,7 @@ func TestAForeignChangeIsReportedAndLeft(t *testing.T) {
 	assert.Equal(t, Foreign, w.state(Options{}).Was)
 	w.resume("blue")
 	assert.Equal(t, Foreign, w.state(Options{}).State, "the redirect function still has weight")
-	assert.Len(t, w.aws.writes, writes)
+	assert.Len(t, w.aws.Writes, writes)
 
 	assert.Equal(t, Resting, w.state(Options{Adopt: true}).State)
 	w.is(changed, nil)
@@ -76,11 +77,11 @@ func TestWhoeverPutsARuleBackIsContestedInTheEnd(t *testing.T) {
 		w.becomes(both())
 	}
 	first := w.now.Add(-(maxWrites - 1) * time.Second)
-	writes := len(w.aws.writes)
+	writes := len(w.aws.Writes)
 	assert.Equal(t, Contested, w.state(Options{}).State)
 	w.now = first.Add(writesWindow - time.Second - time.Millisecond)
 	assert.Equal(t, Contested, w.state(Options{}).State)
-	assert.Len(t, w.aws.writes, writes)
+	assert.Len(t, w.aws.Writes, writes)
 	w.now = first.Add(writesWindow - time.Second)
 	assert.Equal(t, Moved, w.state(Options{}).State, "the first write is ten minutes old")
 }
@@ -136,9 +137,9 @@ func TestALostRegistryLeavesARuleMovedUntilItIsRestored(t *testing.T) {
 		assert.Equal(t, Foreign, w.state(Options{}).State)
 		assert.Equal(t, Foreign, w.state(Options{}).State)
 		w.is(moved, tags)
-		w.aws.health[blue] = []types.TargetHealthStateEnum{types.TargetHealthStateEnumInitial}
+		w.aws.Health[blue] = []types.TargetHealthStateEnum{types.TargetHealthStateEnumInitial}
 		assert.Equal(t, Pending, w.state(Options{Restore: true}).State)
-		w.aws.health = nil
+		w.aws.Health = nil
 		assert.Equal(t, Resting, w.state(Options{}).State, "a sweep goes on with it")
 		w.is(both(), nil)
 	})
@@ -148,9 +149,9 @@ func TestALostRegistryLeavesARuleMovedUntilItIsRestored(t *testing.T) {
 		w.rules = nil
 		assert.Empty(t, w.pass(Options{}).Rules, "nobody knows the rule")
 		assert.Equal(t, Foreign, w.state(Options{Only: []string{front}}).State)
-		w.aws.health[blue] = []types.TargetHealthStateEnum{types.TargetHealthStateEnumInitial}
+		w.aws.Health[blue] = []types.TargetHealthStateEnum{types.TargetHealthStateEnumInitial}
 		assert.Equal(t, Pending, w.state(Options{Only: []string{front}, Restore: true}).State)
-		w.aws.health = nil
+		w.aws.Health = nil
 		assert.Equal(t, Resting, w.state(Options{}).State, "it is remembered now")
 		w.is(both(), nil)
 	})
@@ -165,7 +166,7 @@ func TestALostRegistryLeavesARuleMovedUntilItIsRestored(t *testing.T) {
 		w := newWorld(t, action(both()))
 		w.pause("blue", cluster.Redirect)
 		w.pass(Options{})
-		clear(w.aws.tags[front])
+		clear(w.aws.Tags[front])
 		assert.Equal(t, Moved, w.state(Options{}).State)
 		w.is(moved, tags)
 	})
@@ -191,14 +192,14 @@ func TestAGroupThatIsRemovedWhilePausedWaitsForItsTargets(t *testing.T) {
 	w.pause("blue", cluster.Redirect)
 	w.pass(Options{})
 	delete(w.snapshot.Groups, "blue")
-	w.aws.health[blue] = []types.TargetHealthStateEnum{types.TargetHealthStateEnumInitial}
+	w.aws.Health[blue] = []types.TargetHealthStateEnum{types.TargetHealthStateEnumInitial}
 	assert.Equal(t, Pending, w.state(Options{}).State)
 	w.snapshot.Groups["green"] = cluster.Group{ID: "green", TargetGroup: green, Rules: []string{front}, DetourTargetGroup: detour}
 	w.pause("green", cluster.Redirect)
 	assert.Equal(t, Pending, w.state(Options{}).State)
-	w.is(forwardTo(0, blue, 0, green, 0, detour, 100), w.aws.tags[front])
+	w.is(forwardTo(0, blue, 0, green, 0, detour, 100), w.aws.Tags[front])
 	w.resume("green")
-	w.aws.health = nil
+	w.aws.Health = nil
 	assert.Equal(t, Resting, w.state(Options{}).State)
 	w.is(both(), nil)
 }
@@ -208,10 +209,10 @@ func TestATagThatCannotBeReadIsForeign(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, action(forwardTo(0, blue, 0, detour, 1)))
 			w.config.TargetGroup = "" // nobody knows either whose weight this is
-			w.aws.tags[front] = claim("blue", text)
+			w.aws.Tags[front] = claim("blue", text)
 			assert.Equal(t, Foreign, w.state(Options{}).State)
 			assert.Equal(t, Foreign, w.state(Options{Restore: true}).State)
-			assert.Empty(t, w.aws.writes)
+			assert.Empty(t, w.aws.Writes)
 			w.becomes(forwardTo(0, blue, 1))
 			assert.Equal(t, Resting, w.state(Options{}).State, "nothing of ours is left")
 			w.is(forwardTo(0, blue, 1), nil)
@@ -224,6 +225,9 @@ func TestRulesOfOthersAreLeft(t *testing.T) {
 		return "deployment d-1 is in progress", nil
 	}
 	fails := func(context.Context, cluster.Group, string) (string, error) { return "", errors.New("no route") }
+	denied := func(context.Context, cluster.Group, string) (string, error) {
+		return "", localaws.Error("AccessDeniedException", "no")
+	}
 	for _, row := range []struct {
 		name string
 		tags map[string]string
@@ -236,16 +240,48 @@ func TestRulesOfOthersAreLeft(t *testing.T) {
 		{"of CloudFormation are not its own", map[string]string{"aws:cloudformation:stack-name": "x"}, nil, Moved},
 		{"during a deployment", nil, deploys, Foreign},
 		{"when nobody can tell", nil, fails, Pending},
+		{"when nobody may ask", nil, denied, Denied},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := newWorld(t, action(both()))
 			w.config.Busy = row.busy
-			w.aws.tags[front] = row.tags
+			w.aws.Tags[front] = row.tags
 			w.pause("blue", cluster.Redirect)
-			assert.Equal(t, row.want, w.state(Options{}).State)
+			report, err := w.try(Options{})
+			assert.Equal(t, row.name == "when nobody can tell", errors.Is(err, ErrUnreachable), "and that is told: %v", err)
+			assert.Equal(t, row.want, report.Rules[0].State)
 			if row.want != Moved {
-				require.Empty(t, w.aws.writes)
+				require.Empty(t, w.aws.Writes)
 			}
 		})
 	}
+}
+
+func TestWhatBecomesOfARuleIsToldOnce(t *testing.T) {
+	w := newWorld(t, action(both()))
+	event := func() string { return w.state(Options{}).Event }
+	assert.Empty(t, event())
+	w.pause("blue", cluster.Redirect)
+	assert.Equal(t, "rule.moved", event())
+	assert.Empty(t, event())
+	w.aws.Health[blue] = []types.TargetHealthStateEnum{types.TargetHealthStateEnumInitial}
+	w.resume("blue")
+	assert.Empty(t, event(), "it waits for its targets")
+	w.pause("blue", cluster.Redirect)
+	assert.Empty(t, event(), "it was moved all the time")
+	w.aws.Health = nil
+	w.becomes(forwardTo(0, blue, 1, other, 7))
+	assert.Equal(t, "rule.foreign", event())
+	assert.Empty(t, event())
+	assert.Equal(t, "rule.moved", w.state(Options{Adopt: true}).Event)
+	for range maxWrites {
+		w.becomes(forwardTo(0, blue, 1, other, 7))
+		w.pass(Options{})
+	}
+	w.becomes(forwardTo(0, blue, 1, other, 7))
+	assert.Equal(t, Contested, w.memory[front].Told)
+	assert.Empty(t, event())
+	w.resume("blue")
+	assert.Equal(t, "rule.restored", event())
+	assert.Empty(t, event())
 }

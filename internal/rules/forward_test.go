@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/detourhq/detour/internal/localaws"
 )
 
 func TestOneActionHasManyForms(t *testing.T) {
@@ -26,7 +28,7 @@ func TestOneActionHasManyForms(t *testing.T) {
 		same bool
 	}{
 		{"scalar and config", scalar(blue), config(nil, tuple(blue, 1)), true},
-		{"both at once", asRead([]types.Action{config(off, tuple(blue, 1))})[0], scalar(blue), true},
+		{"both at once", localaws.AsRead([]types.Action{config(off, tuple(blue, 1))})[0], scalar(blue), true},
 		{"a single one has any weight", config(nil, tuple(blue, 7)), scalar(blue), true},
 		{"but not none", config(nil, tuple(blue, 0)), scalar(blue), false},
 		{"a weight left out is one", config(nil, types.TargetGroupTuple{TargetGroupArn: &blue}, tuple(green, 1)), config(nil, tuple(blue, 1), tuple(green, 1)), true},

@@ -24,6 +24,7 @@ type RuleMemory struct {
 	WrittenAt []cluster.Millis          `json:"written_at_ms,omitempty"` // when that was tried, the latest few
 	Returning map[string]cluster.Millis `json:"returning_ms,omitempty"`  // target groups that wait for their targets, since when
 	Forced    string                    `json:"forced,omitempty"`        // the pauses that the operator forced, as wants tells them
+	Told      State                     `json:"told,omitempty"`          // Moved, Contested or Foreign, whichever was the last event; empty since the rule is at rest
 }
 
 // What one value may be written before somebody has to look: whoever changes it
@@ -42,6 +43,25 @@ func (m RuleMemory) clone() RuleMemory {
 // empty reports whether nothing is worth remembering.
 func (m RuleMemory) empty() bool {
 	return m.Resting == nil && m.Forced == "" && len(m.Returning) == 0 && m.State == Resting
+}
+
+// event returns the event of a rule that is in state s now, and remembers that it
+// was told.
+func (m *RuleMemory) event(s State) string {
+	switch s {
+	case m.Told:
+		return ""
+	case Moved, Contested, Foreign:
+		m.Told = s
+		return "rule." + string(s)
+	case Resting:
+		if m.Told == "" {
+			return ""
+		}
+		m.Told = ""
+		return "rule.restored"
+	}
+	return ""
 }
 
 // exhausted reports whether f was written as often as it may be by now.

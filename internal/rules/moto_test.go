@@ -149,7 +149,7 @@ func motoPass(b *balancer, s *cluster.Snapshot) func() map[string]rules.State {
 }
 
 // One load balancer, from the first pause to the last resume, over the wire. moto
-// finds no tags of a default rule; these are left to the fake.
+// finds no tags of a default rule; these are left to localaws.
 func TestRulesOfARealAPIAreMovedAndPutBack(t *testing.T) {
 	b := newBalancer(t)
 	blue, green, detour := b.group("blue"), b.group("green"), b.redirect()

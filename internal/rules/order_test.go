@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/detourhq/detour/internal/localaws"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
@@ -16,7 +17,7 @@ func TestARuleIsNotMovedWhereNobodyIsLeft(t *testing.T) {
 	w.snapshot.Nodes = w.snapshot.Nodes[:1] // blue's
 	w.pause("blue", cluster.Redirect)
 	assert.Equal(t, Refused, w.state(Options{}).State)
-	assert.Empty(t, w.aws.writes)
+	assert.Empty(t, w.aws.Writes)
 	w.node("g1", "green")
 	assert.Equal(t, Moved, w.state(Options{}).State, "somebody came")
 	w.snapshot.Nodes = w.snapshot.Nodes[:1]
@@ -32,14 +33,14 @@ func forceIsRemembered(t *testing.T) {
 	w.snapshot.Nodes = nil
 	w.pause("blue", cluster.Redirect)
 	assert.Equal(t, Refused, w.state(Options{}).State)
-	w.aws.before = func(verb, _ string) error {
+	w.aws.Before = func(verb, _ string) error {
 		if verb == "ModifyRule" {
-			return apiError("ThrottlingException", "Rate exceeded")
+			return localaws.Error("ThrottlingException", "Rate exceeded")
 		}
 		return nil
 	}
 	assert.Equal(t, Pending, w.state(Options{Force: true}).State)
-	w.aws.before = nil
+	w.aws.Before = nil
 	assert.Equal(t, Moved, w.state(Options{}).State)
 	w.pause("green", cluster.Redirect)
 	assert.Equal(t, Refused, w.state(Options{}).State, "this is another pause")
@@ -55,7 +56,7 @@ func TestForceEndsWithItsPause(t *testing.T) {
 	w.pause("blue", cluster.Redirect)
 	w.pass(Options{Force: true})
 	w.resume("blue")
-	w.aws.health[blue] = nil
+	w.aws.Health[blue] = nil
 	assert.Equal(t, Pending, w.state(Options{}).State)
 	w.becomes(both())
 	w.snapshot.Nodes = nil
@@ -173,7 +174,7 @@ func TestARuleComesBackToHealthyTargets(t *testing.T) {
 			w.pause("blue", cluster.Redirect)
 			w.pass(Options{})
 			w.resume("blue")
-			w.aws.health[blue] = row.targets
+			w.aws.Health[blue] = row.targets
 			st := w.state(Options{Force: row.force})
 			if row.after > 0 {
 				assert.Equal(t, Pending, st.State)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/localaws"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
@@ -24,7 +25,7 @@ func fleet(t *testing.T, n int) *world {
 		name, arn := fmt.Sprintf("zone-%02d", i), ruleARN(100+i)
 		tg := targetGroup(name, 100+i)
 		w.group(name, tg, arn)
-		w.aws.rules[arn] = types.Rule{RuleArn: &arn, Actions: asRead([]types.Action{scalar(tg)})}
+		w.aws.Rules[arn] = types.Rule{RuleArn: &arn, Actions: localaws.AsRead([]types.Action{scalar(tg)})}
 		w.pause(name, cluster.Redirect)
 	}
 	return w
@@ -50,7 +51,7 @@ func TestSixtyGroupsAtOnceAreMovedWithinTheRate(t *testing.T) {
 		w.config.WritesPerSecond = 0 // the default
 		take, throttled := bucket(time.Now), 0
 		var at []time.Time
-		w.aws.tokens = func() bool {
+		w.aws.Tokens = func() bool {
 			ok := take()
 			if !ok {
 				throttled++
@@ -69,9 +70,9 @@ func TestSixtyGroupsAtOnceAreMovedWithinTheRate(t *testing.T) {
 			assert.GreaterOrEqual(t, at[i].Sub(at[i-2]), 500*time.Millisecond)
 		}
 		assert.LessOrEqual(t, at[119].Sub(at[0]), 60*time.Second)
-		calls := w.aws.calls
+		calls := w.aws.Calls
 		w.pass(Options{})
-		assert.Equal(t, calls+8, w.aws.calls, "61 rules in four batches, with their tags, and no write")
+		assert.Equal(t, calls+8, w.aws.Calls, "61 rules in four batches, with their tags, and no write")
 	})
 }
 
@@ -79,7 +80,7 @@ func TestAPassThatIsThrottledWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, action(both()))
 		refusals := 3
-		w.aws.tokens = func() bool { refusals--; return refusals < 0 }
+		w.aws.Tokens = func() bool { refusals--; return refusals < 0 }
 		w.pause("blue", cluster.Redirect)
 		begin := time.Now()
 		assert.Equal(t, Moved, w.state(Options{}).State)
@@ -90,7 +91,7 @@ func TestAPassThatIsThrottledWaits(t *testing.T) {
 func TestAPassThatIsThrottledEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := fleet(t, 3)
-		w.aws.tokens = func() bool { return false }
+		w.aws.Tokens = func() bool { return false }
 		r := New(w.aws, w.config, time.Now, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -116,12 +117,11 @@ func TestAWriteIsReadBackThoughLate(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, action(both()))
-				w.aws.lag = row.lag
+				w.aws.Lag = row.lag
 				w.pause("blue", cluster.Redirect)
 				assert.Equal(t, row.want, w.state(Options{}).State)
-				w.is(forwardTo(0, blue, 0, green, 40, detour, 60), w.aws.tags[front])
-				w.aws.lag = 0
-				clear(w.aws.lags)
+				w.is(forwardTo(0, blue, 0, green, 40, detour, 60), w.aws.Tags[front])
+				w.aws.Lag = 0
 				assert.Equal(t, Moved, w.state(Options{}).State)
 			})
 		})
@@ -133,7 +133,7 @@ func TestAnAWSThatDoesNotAnswerCostsOneCall(t *testing.T) {
 		t.Run(verb, func(t *testing.T) {
 			w := fleet(t, 5)
 			tries := 0
-			w.aws.before = func(v, _ string) error {
+			w.aws.Before = func(v, _ string) error {
 				if v == verb {
 					tries++
 					return errors.New("dial tcp: i/o timeout")
@@ -147,9 +147,9 @@ func TestAnAWSThatDoesNotAnswerCostsOneCall(t *testing.T) {
 			for _, st := range report.Rules[1:] {
 				assert.Equal(t, Pending, st.State)
 			}
-			w.aws.before = nil
+			w.aws.Before = nil
 			for _, st := range w.pass(Options{}).Rules[1:] {
-				assert.Equal(t, Moved, st.State, "%s was %s", st.ARN, strings.Join(w.aws.writes, "\n"))
+				assert.Equal(t, Moved, st.State, "%s was %s", st.ARN, strings.Join(w.aws.Writes, "\n"))
 			}
 		})
 	}

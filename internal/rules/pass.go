@@ -23,6 +23,7 @@ type pass struct {
 	stick   map[string]bool  // target groups by ARN: whether target stickiness is on
 	changed int              // rules written
 	halted  error            // why nothing is written any more
+	unheard error            // why a rule was left alone for which AWS did not say who else changes it
 }
 
 // Reconcile makes the rules of s's groups, and those that m remembers, what the
@@ -58,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s *cluster.Snapshot, now clu
 		report.Overtaken = true
 		return report, nil
 	}
-	return report, p.halted
+	return report, errors.Join(p.halted, p.unheard)
 }
 
 // arns lists the rules to look at.
@@ -68,7 +69,7 @@ func (p *pass) arns() []string {
 	}
 	arns := slices.Collect(maps.Keys(p.memory))
 	for _, g := range p.snapshot.Groups {
-		arns = append(arns, g.Rules...)
+		arns = append(arns, g.MovedRules()...)
 	}
 	slices.Sort(arns)
 	return slices.Compact(arns)
@@ -101,6 +102,7 @@ func (p *pass) settle(ctx context.Context, arn string, f *found) RuleState {
 		st.State = Moved
 	}
 	p.tell(ctx, st)
+	st.Event = rl.memory.event(st.State)
 	p.remember(rl, st, told != nil && told.gone)
 	return st
 }

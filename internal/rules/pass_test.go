@@ -20,15 +20,15 @@ func TestADryRunWritesNothing(t *testing.T) {
 	st := w.state(Options{DryRun: true})
 	assert.Equal(t, Pending, st.State)
 	assert.Equal(t, &Change{both(), forwardTo(0, blue, 0, green, 40, detour, 60)}, st.Change)
-	assert.Empty(t, w.aws.writes)
+	assert.Empty(t, w.aws.Writes)
 	assert.Empty(t, w.memory)
 
 	w.pass(Options{})
-	writes := len(w.aws.writes)
+	writes := len(w.aws.Writes)
 	w.resume("blue")
 	st = w.state(Options{DryRun: true})
 	assert.Equal(t, &Change{forwardTo(0, blue, 0, green, 40, detour, 60), both()}, st.Change)
-	assert.Len(t, w.aws.writes, writes)
+	assert.Len(t, w.aws.Writes, writes)
 }
 
 func TestARegistryThatMovedOnStopsTheWrites(t *testing.T) {
@@ -45,7 +45,7 @@ func TestARegistryThatMovedOnStopsTheWrites(t *testing.T) {
 			}
 			report := w.pass(Options{Epoch: epoch})
 			assert.True(t, report.Overtaken)
-			assert.Len(t, w.aws.writes, moves)
+			assert.Len(t, w.aws.Writes, moves)
 			assert.Equal(t, Pending, report.Rules[3].State)
 			for range 2 * maxWrites {
 				w.pass(Options{Epoch: func(context.Context) (int64, error) { return 0, nil }})
@@ -69,7 +69,7 @@ func TestWhatTheCallerCannotDoEndsThePass(t *testing.T) {
 			report, err := w.try(o)
 			require.ErrorIs(t, err, broken)
 			assert.Equal(t, Pending, report.Rules[0].State)
-			assert.Empty(t, w.aws.writes)
+			assert.Empty(t, w.aws.Writes)
 		})
 	}
 }
@@ -77,16 +77,16 @@ func TestWhatTheCallerCannotDoEndsThePass(t *testing.T) {
 func TestARuleThatIsDeletedIsNamedAndForgotten(t *testing.T) {
 	w := newWorld(t, action(both()))
 	w.pause("blue", cluster.Redirect)
-	w.aws.before = func(verb, _ string) error {
+	w.aws.Before = func(verb, _ string) error {
 		if verb == "AddTags" {
-			delete(w.aws.rules, front) // under our hands
+			delete(w.aws.Rules, front) // under our hands
 		}
 		return nil
 	}
 	st := w.state(Options{})
 	assert.Equal(t, Refused, st.State)
 	assert.Contains(t, st.Why, "does not exist")
-	w.aws.before = nil
+	w.aws.Before = nil
 	assert.Equal(t, Refused, w.state(Options{}).State)
 	clear(w.snapshot.Groups)
 	w.pass(Options{})
@@ -95,7 +95,7 @@ func TestARuleThatIsDeletedIsNamedAndForgotten(t *testing.T) {
 
 func TestARuleThatIsGoneKeepsNoOtherFromBeingMoved(t *testing.T) {
 	w := fleet(t, 5)
-	delete(w.aws.rules, ruleARN(102))
+	delete(w.aws.Rules, ruleARN(102))
 	w.group("odd", blue, "no ARN at all")
 	for _, st := range w.pass(Options{}).Rules {
 		switch st.ARN {
@@ -135,7 +135,7 @@ func TestAPassMayBeCutOffAnywhere(t *testing.T) {
 				return json.Unmarshal(raw, &stored)
 			}
 			writes := 0
-			w.aws.before = func(verb, _ string) error {
+			w.aws.Before = func(verb, _ string) error {
 				if verb == "AddTags" || verb == "ModifyRule" || verb == "RemoveTags" {
 					if writes++; writes > cut {
 						return errors.New("the function ended")
@@ -152,7 +152,7 @@ func TestAPassMayBeCutOffAnywhere(t *testing.T) {
 			cutOff()
 			w.resume("blue")
 			cutOff()
-			w.aws.before = nil
+			w.aws.Before = nil
 			assert.Equal(t, Resting, w.state(Options{Save: save}).State)
 			w.is(both(), nil)
 		})
@@ -166,7 +166,7 @@ func TestAnyOrderOfPausesEndsAtRest(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		rest := forwardTo(int32(rnd.IntN(3)*60), blue, rnd.IntN(3), green, 1+rnd.IntN(999), other, rnd.IntN(3)*400)
 		w := newWorld(t, action(rest))
-		w.aws.sticky[blue] = rest.Sticky > 0 && rnd.IntN(2) == 0
+		w.aws.Sticky[blue] = rest.Sticky > 0 && rnd.IntN(2) == 0
 		for range 12 {
 			w.step(rnd, rest)
 		}
@@ -193,7 +193,7 @@ func (w *world) step(rnd *rand.Rand, rest Forward) {
 	case 6:
 		w.memory = Memory{}
 	default:
-		w.aws.before = func(string, string) error {
+		w.aws.Before = func(string, string) error {
 			if rnd.IntN(4) == 0 {
 				return errors.New("connection reset")
 			}
@@ -201,7 +201,7 @@ func (w *world) step(rnd *rand.Rand, rest Forward) {
 		}
 	}
 	_, err := w.try(Options{Force: rnd.IntN(4) == 0})
-	w.aws.before = nil
+	w.aws.Before = nil
 	if err != nil {
 		require.ErrorIs(w.t, err, ErrUnreachable)
 	}

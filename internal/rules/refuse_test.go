@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/detourhq/detour/internal/localaws"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
@@ -30,7 +31,7 @@ func TestWhatCannotBeMovedIsNamed(t *testing.T) {
 		{"the target group is elsewhere", scalar(green), nil, Refused, "does not forward"},
 		{"the group's is the rule's only one", scalar(blue), func(w *world) { w.group("blue", "", front) }, Moved, ""},
 		{"the group names none of several", action(both()), func(w *world) { w.group("blue", "", front) }, Refused, "several"},
-		{"a group of the redirect function", scalar(detour), func(w *world) { w.group("blue", detour, front) }, Refused, "redirect function's"},
+		{"a group of the redirect function", scalar(detour), func(w *world) { w.group("blue", detour, front) }, Refused, "would be moved to"},
 		{"AWS denies it", scalar(blue), refuse("ModifyRule", "AccessDenied"), Denied, "change the rule"},
 		{"AWS denies the tags", scalar(blue), refuse("AddTags", "AccessDeniedException"), Denied, "tag the rule"},
 		{"AWS denies to read", scalar(blue), refuse("DescribeRules", "AccessDenied"), Denied, "read rules"},
@@ -51,16 +52,16 @@ func TestWhatCannotBeMovedIsNamed(t *testing.T) {
 }
 
 func isDefault(w *world) {
-	r := w.aws.rules[front]
+	r := w.aws.Rules[front]
 	r.IsDefault = aws.Bool(true)
-	w.aws.rules[front] = r
+	w.aws.Rules[front] = r
 }
 
 func refuse(verb, code string) func(*world) {
 	return func(w *world) {
-		w.aws.before = func(v, _ string) error {
+		w.aws.Before = func(v, _ string) error {
 			if v == verb {
-				return apiError(code, "no")
+				return localaws.Error(code, "no")
 			}
 			return nil
 		}
@@ -71,12 +72,12 @@ func refuse(verb, code string) func(*world) {
 func TestARefusalOfAWSIsTakenAfterThreeTries(t *testing.T) {
 	w := newWorld(t, scalar(blue))
 	tries := 0
-	w.aws.before = func(verb, _ string) error {
+	w.aws.Before = func(verb, _ string) error {
 		if verb != "ModifyRule" {
 			return nil
 		}
 		tries++
-		return apiError("TargetGroupAssociationLimit", "no")
+		return localaws.Error("TargetGroupAssociationLimit", "no")
 	}
 	w.pause("blue", cluster.Redirect)
 	for range 2 * maxWrites {
@@ -94,7 +95,7 @@ func TestADefaultRuleIsMovedByItsListener(t *testing.T) {
 	w.pause("blue", cluster.Redirect)
 	assert.Equal(t, Moved, w.state(Options{}).State)
 	w.is(forwardTo(0, blue, 0, detour, 1), claim("blue", "0000000000000001=1 sticky=0"))
-	assert.Equal(t, "ModifyListener "+account+"listener/app/web/50dc6c495c0c9188/f2f7dc8efc522ab2", w.aws.writes[1])
+	assert.Equal(t, "ModifyListener "+account+"listener/app/web/50dc6c495c0c9188/f2f7dc8efc522ab2", w.aws.Writes[1])
 	w.resume("blue")
 	w.pass(Options{})
 	w.is(forwardTo(0, blue, 1), nil)
@@ -104,13 +105,13 @@ func TestTargetStickinessKeepsASecondOfGroupStickiness(t *testing.T) {
 	for _, resting := range []int32{0, 1, 3600} {
 		t.Run(fmt.Sprint(resting), func(t *testing.T) {
 			w := newWorld(t, action(forwardTo(resting, blue, 1)))
-			w.aws.sticky[blue] = true
+			w.aws.Sticky[blue] = true
 			w.pause("blue", cluster.Redirect)
 			assert.Equal(t, Moved, w.state(Options{}).State)
 			w.is(forwardTo(1, blue, 0, detour, 1), claim("blue", fmt.Sprintf("0000000000000001=1 sticky=%d", resting)))
-			writes := len(w.aws.writes)
+			writes := len(w.aws.Writes)
 			w.pass(Options{})
-			assert.Len(t, w.aws.writes, writes)
+			assert.Len(t, w.aws.Writes, writes)
 			w.resume("blue")
 			assert.Equal(t, Resting, w.state(Options{}).State)
 			w.is(forwardTo(resting, blue, 1), nil)
@@ -128,10 +129,10 @@ func TestOtherActionsStay(t *testing.T) {
 	forward := scalar(blue)
 	forward.Order = aws.Int32(4)
 	w := newWorld(t, forward, jwt, cognito, oidc) // AWS need not show them in order
-	before := w.aws.rules[front].Actions
+	before := w.aws.Rules[front].Actions
 	w.pause("blue", cluster.Redirect)
 	assert.Equal(t, Moved, w.state(Options{}).State)
-	after := w.aws.rules[front].Actions
+	after := w.aws.Rules[front].Actions
 	assert.Equal(t, before[1:], after[1:])
 	assert.Equal(t, aws.Int32(4), after[0].Order)
 	assert.Equal(t, forwardTo(0, blue, 0, detour, 1).config(), after[0].ForwardConfig)

@@ -29,9 +29,14 @@ type RuleState struct {
 	ARN    string   `json:"arn"`
 	Groups []string `json:"groups,omitempty"` // ids of the groups that list it
 	State  State    `json:"state"`
-	Was    State    `json:"-"`             // before this pass, [Resting] if nobody knows: where it differs is an event
+	Was    State    `json:"-"`             // before this pass, [Resting] if nobody knows
 	Why    string   `json:"why,omitempty"` // for people
 	Change *Change  `json:"change,omitempty"`
+
+	// Event is what has become of the rule since the last event: rule.moved,
+	// rule.contested or rule.foreign, and rule.restored once it is at rest again;
+	// empty if that is nothing new. What passes by (pending, refused, denied) is none.
+	Event string `json:"-"`
 }
 
 // Change is what was written, or would be in a dry run.

@@ -20,7 +20,8 @@ type wants struct {
 // want is what the registry wants of one target group.
 type want struct {
 	group string       // one that it belongs to, a paused one if there is one
-	sink  string       // ARN of the redirect function's target group
+	sink  string       // ARN of the redirect function's target group, or, of a rule for large bodies, another group's
+	large bool         // the rule is one for large bodies
 	mode  cluster.Mode // of the harshest pause at now; empty if there is none
 }
 
@@ -34,15 +35,19 @@ func wantsOf(s *cluster.Snapshot, now cluster.Millis, arn string, f Forward, sin
 	var pauses []string
 	for _, name := range slices.Sorted(maps.Keys(s.Groups)) {
 		g := s.Groups[name]
-		if !slices.Contains(g.Rules, arn) {
+		large := g.LargeBodyRule == arn
+		if !large && !slices.Contains(g.Rules, arn) {
 			continue
 		}
 		w.groups = append(w.groups, g)
-		_, p, paused := s.Cover(&cluster.Node{Descriptor: cluster.Descriptor{Group: name}}, "", now)
+		_, p, paused := s.Cover(nodeOf(name), "", now)
 		if paused {
 			pauses = append(pauses, name+"="+string(p.Mode))
 		}
 		sink := cmp.Or(g.DetourTargetGroup, sink)
+		if large {
+			sink = g.LargeBodyTargetGroup
+		}
 		tg := cmp.Or(g.TargetGroup, only(f, sink))
 		if why := misfit(f, tg, sink); why != "" {
 			if paused && p.Mode != cluster.Drain {
@@ -51,13 +56,18 @@ func wantsOf(s *cluster.Snapshot, now cluster.Millis, arn string, f Forward, sin
 			continue
 		}
 		if old, twice := w.of[tg]; !twice || p.Mode.Harsher(old.mode) {
-			w.of[tg] = want{name, sink, p.Mode}
+			w.of[tg] = want{name, sink, large, p.Mode}
 		}
 	}
 	if len(pauses) > 0 {
 		w.pauses = strings.Join(pauses, " ")
 	}
 	return w
+}
+
+// nodeOf is any node of a group, to ask what covers them all.
+func nodeOf(group string) *cluster.Node {
+	return &cluster.Node{Descriptor: cluster.Descriptor{Group: group}}
 }
 
 // only returns f's single target group beside sink, empty if there are several.
@@ -83,7 +93,7 @@ func misfit(f Forward, tg, sink string) string {
 	case tg == "":
 		return "it names no target group, and the rule has several"
 	case tg == sink:
-		return "its target group is the redirect function's"
+		return "its target group is the one that it would be moved to"
 	case !there:
 		return "the rule does not forward to its target group " + id(tg)
 	}

@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/localaws"
 	"github.com/detourhq/detour/pkg/cluster"
 	"github.com/detourhq/detour/pkg/selection"
 )
 
 var (
 	_ api = (*elb.Client)(nil)
-	_ api = (*fake)(nil)
+	_ api = (*localaws.ELB)(nil)
 )
 
 const (
@@ -46,7 +47,7 @@ func ruleARN(n int) string {
 // balancer, and what is remembered.
 type world struct {
 	t        *testing.T
-	aws      *fake
+	aws      *localaws.ELB
 	config   Config
 	snapshot *cluster.Snapshot
 	now      cluster.Millis
@@ -57,7 +58,7 @@ type world struct {
 // newWorld has one rule, listed by blue and green, with these actions.
 func newWorld(t *testing.T, actions ...types.Action) *world {
 	w := &world{
-		t: t, aws: newFake(), now: start, memory: Memory{},
+		t: t, aws: localaws.NewELB(), now: start, memory: Memory{},
 		config: Config{
 			Cluster: "eu", TargetGroup: detour, WritesPerSecond: 1e6, CallTimeout: 500 * time.Millisecond,
 			Selection: selection.Config{PulseTimeout: time.Hour},
@@ -68,7 +69,7 @@ func newWorld(t *testing.T, actions ...types.Action) *world {
 	w.group("green", green, front)
 	w.node("b1", "blue")
 	w.node("g1", "green")
-	w.aws.rules[front] = types.Rule{RuleArn: &front, Actions: asRead(actions)}
+	w.aws.Rules[front] = types.Rule{RuleArn: &front, Actions: localaws.AsRead(actions)}
 	return w
 }
 
@@ -122,13 +123,13 @@ func (w *world) state(o Options) RuleState {
 // is checks what the rule is, and which tags of ours it bears.
 func (w *world) is(want Forward, tags map[string]string) {
 	w.t.Helper()
-	f, err := forwardOf(w.aws.rules[front].Actions)
+	f, err := forwardOf(w.aws.Rules[front].Actions)
 	require.NoError(w.t, err)
 	assert.True(w.t, want.equal(f), "want %v\ngot  %v", want, f)
 	if tags == nil {
-		assert.Empty(w.t, w.aws.tags[front])
+		assert.Empty(w.t, w.aws.Tags[front])
 	} else {
-		assert.Equal(w.t, tags, w.aws.tags[front])
+		assert.Equal(w.t, tags, w.aws.Tags[front])
 	}
 }
 

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
@@ -114,23 +115,37 @@ func tag(key, value string) types.Tag { return types.Tag{Key: &key, Value: &valu
 
 // mayWrite returns nil if the rule may be changed now.
 func (p *pass) mayWrite(ctx context.Context, rl *rule) error {
-	for _, g := range rl.wants.groups {
-		if p.config.Busy == nil {
-			break
-		}
-		why, err := p.config.Busy(ctx, g, rl.arn)
-		if err != nil {
-			return &stateError{state: Pending, why: "ask who else changes the rule: " + err.Error()}
-		}
-		if why != "" {
-			return &stateError{state: Foreign, why: why}
-		}
-	}
 	switch {
 	case p.halted != nil:
 		return p.pending()
 	case p.options.MaxRules > 0 && p.changed >= p.options.MaxRules:
 		return &stateError{state: Pending, why: "left to the next sweep"}
+	case p.config.Busy == nil:
+		return nil
+	}
+	for _, g := range rl.wants.groups {
+		if p.unheard != nil && len(g.Sources) > 0 {
+			return &stateError{state: Pending, why: p.unheard.Error()}
+		}
+		why, err := p.config.Busy(ctx, g, rl.arn)
+		if err != nil {
+			return p.unsure(ctx, err)
+		}
+		if why != "" {
+			return &stateError{state: Foreign, why: why}
+		}
 	}
 	return nil
+}
+
+// unsure is the state of a rule of which nobody can tell whether something else is
+// about to change it. Where AWS did not answer, it is not asked again in this pass,
+// which goes on with the rules of groups without sources.
+func (p *pass) unsure(ctx context.Context, err error) error {
+	err = judge(ctx, "ask who else changes the rule", err)
+	if !errors.Is(err, ErrUnreachable) {
+		return err
+	}
+	p.unheard = err
+	return &stateError{state: Pending, why: err.Error()}
 }

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/detourhq/detour/internal/awsapi"
+	"github.com/detourhq/detour/internal/command"
+	"github.com/detourhq/detour/internal/config"
+	"github.com/detourhq/detour/internal/doctor"
+	"github.com/detourhq/detour/pkg/cluster"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Name what is wrong with the set-up, and what to do",
+		Long: `Doctor looks at registry, nodes, groups, pauses, sweeps, and at listener rules,
+target groups and lifecycle hooks, and changes nothing. What it judges by settings
+is judged by those of this environment, or with --function by the heartbeat
+function's. It calls AWS with the credentials and Region of every AWS tool; without
+a Region those checks are skipped.
+
+It exits with 1 if anything is wrong; warnings and notes are none.`,
+		Example: `  detour doctor
+  detour doctor --function NAME --json`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error { return a.examine(c.Context()) },
+	}
+}
+
+// examine runs the command for its JSON: the exit code depends on what it says.
+func (a *app) examine(ctx context.Context) error {
+	var answer bytes.Buffer
+	asked := *a
+	asked.stdout, asked.json = &answer, true
+	if err := do(ctx, &asked, command.Command{Verb: "doctor"}, func(*doctor.Report) {}); err != nil {
+		return err
+	}
+	var r doctor.Report
+	if err := json.Unmarshal(answer.Bytes(), &r); err != nil {
+		return fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	if a.json {
+		if _, err := answer.WriteTo(a.stdout); err != nil {
+			return err
+		}
+	} else {
+		a.showReport(&r)
+	}
+	if r.Wrong > 0 {
+		return errQuiet
+	}
+	return nil
+}
+
+func (a *app) showReport(r *doctor.Report) {
+	for _, f := range r.Findings {
+		about := ""
+		if f.About != "" {
+			about = " " + f.About
+		}
+		fmt.Fprintf(a.stdout, "%s: %s%s\n  %s\n  → %s\n", f.Severity, f.Check, about, f.What, f.Do)
+	}
+	skipped := make(map[string][]string)
+	for _, s := range r.Skipped {
+		skipped[s.Why] = append(skipped[s.Why], s.Check)
+	}
+	for _, why := range slices.Sorted(maps.Keys(skipped)) {
+		fmt.Fprintf(a.stderr, "skipped %s: %s\n", strings.Join(skipped[why], ", "), why)
+	}
+	fmt.Fprintf(a.stdout, "%d checks: %d wrong, %d warnings, %d notes\n", r.Checked, r.Wrong, r.Warnings, r.Notes)
+}
+
+// doctor returns who examines the set-up, without AWS where no Region is set.
+func (a *app) doctor(ctx context.Context, c config.Heartbeat, r *cluster.Registry) (*doctor.Doctor, error) {
+	settings, ok, err := awsapi.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var outside *doctor.AWS
+	if ok {
+		outside = awsapi.Doctor(settings, awsapi.Rules(settings, command.RulesConfig(c), time.Now, a.logger()))
+	}
+	return doctor.New(r, command.DoctorConfig(c), outside, time.Now), nil
+}
