@@ -64,7 +64,7 @@ func (a *app) pauseAndWait(ctx context.Context, order command.Command, w waitFla
 		a.showPaused(p)
 	}
 	look := func(ctx context.Context) (*command.Look, error) {
-		l, err := ask[command.Look](ctx, a, command.Command{Verb: "wait", Target: p.Target})
+		l, err := ask[command.Look](ctx, a, command.Command{Verb: "wait", Target: p.Target, Epoch: p.Epoch})
 		if err != nil && isUsage(err) {
 			return nil, fmt.Errorf("%w: %w", wait.ErrFinal, err)
 		}

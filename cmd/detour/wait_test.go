@@ -125,7 +125,7 @@ func TestAWaitIsOvertaken(t *testing.T) {
 		args []string // of the call that does it
 		says []string
 	}{
-		{"by a resume (pgbouncer/pgbouncer#715)", []string{"resume", "group:blue"}, []string{"overtaken", "resumed"}},
+		{"by a resume (pgbouncer/pgbouncer#715)", []string{"resume", "group:blue", "--by", "day shift"}, []string{"overtaken", "resumed", "day shift"}},
 		{"by another pause", []string{"pause", "group:blue", "--mode", "stop", "--by", "night shift"}, []string{"overtaken", "night shift", "mode stop"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

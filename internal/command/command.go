@@ -31,6 +31,7 @@ type Command struct {
 
 	Mode       string `json:"mode,omitempty"`        // pause; empty means redirect
 	ForMS      int64  `json:"for_ms,omitempty"`      // pause; zero means until resumed
+	Epoch      int64  `json:"epoch,omitempty"`       // wait; of the pause that is waited for, zero if unknown
 	DeadlineMS int64  `json:"deadline_ms,omitempty"` // pause in mode drain; zero means none
 	Force      bool   `json:"force,omitempty"`       // pause; rules are moved though nobody is left, or sessions have no way
 

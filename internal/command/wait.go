@@ -12,11 +12,12 @@ import (
 // Look is what the registry shows at one instant to whoever waits until a pause has
 // taken hold. It says nothing of what was before: whoever asks remembers.
 type Look struct {
-	Time     cluster.Millis `json:"time_ms"`
-	Pause    *cluster.Pause `json:"pause"` // the one that is on the target; nil if there is none
-	Nodes    []NodeLook     `json:"nodes"` // that the target covers, by id
-	Rules    []RuleAnswer   `json:"rules,omitempty"`
-	SettleMS int64          `json:"settle_ms"` // what load balancers take to obey a rule that was read back
+	Time     cluster.Millis      `json:"time_ms"`
+	Pause    *cluster.Pause      `json:"pause"`             // the one that is on the target; nil if there is none
+	Resumed  *cluster.Resumption `json:"resumed,omitempty"` // since the command's epoch, where no pause is
+	Nodes    []NodeLook          `json:"nodes"`             // that the target covers, by id
+	Rules    []RuleAnswer        `json:"rules,omitempty"`
+	SettleMS int64               `json:"settle_ms"` // what load balancers take to obey a rule that was read back
 }
 
 // NodeLook is one node that a pause covers.
@@ -44,6 +45,11 @@ func (r *Runner) wait(ctx context.Context, c Command) (any, error) {
 	look := &Look{Time: s.Time, Nodes: []NodeLook{}, SettleMS: r.RuleSettle.Milliseconds()}
 	if p, ok := s.Pauses[target]; ok {
 		look.Pause = &p
+	} else if last, ok, err := r.Registry.LastResume(ctx, target, c.Epoch); ok || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		look.Resumed = &last
 	}
 	for i := range s.Nodes {
 		if target.Reaches(&s.Nodes[i]) {

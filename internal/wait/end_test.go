@@ -26,6 +26,11 @@ func TestAPauseThatIsNoLongerTheSameIsOvertaken(t *testing.T) {
 				l.Pause = nil
 			}
 		}, 4000, "resumed"},
+		{"resumed, as the events tell", pauseIn(cluster.Redirect), 4, func(l *command.Look, ms cluster.Millis) {
+			if ms >= 4000 {
+				l.Pause, l.Resumed = nil, &cluster.Resumption{By: "ops", At: began + 3900}
+			}
+		}, 3900, "resumed"},
 		{"replaced", pauseIn(cluster.Redirect), 4, func(l *command.Look, ms cluster.Millis) {
 			if ms >= 4000 {
 				l.Pause = &cluster.Pause{Mode: cluster.Drain, By: "ops", Reason: "night", Since: began + 3500, Epoch: epoch + 1}

@@ -62,6 +62,8 @@ func (j *judge) stands(l *command.Look, r *Result) bool {
 	switch {
 	case j.pause.Until != 0 && l.Time >= j.pause.Until && (p == nil || p.Until == j.pause.Until):
 		r.State, r.At, r.Why = Overtaken, j.pause.Until, "the pause has ended by itself"
+	case p == nil && l.Resumed != nil:
+		r.State, r.By, r.At, r.Why = Overtaken, l.Resumed.By, l.Resumed.At, "the pause was resumed"
 	case p == nil:
 		if since(&j.missing, l.Time) >= absence {
 			r.State, r.At, r.Why = Overtaken, j.missing, "the pause was resumed"

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // PauseRequest is a pause as it is asked for: its ends are counted from the
@@ -78,7 +80,7 @@ func (r *Registry) Reassert(ctx context.Context, target Target, p Pause, by stri
 			return re.word == "ok", nil
 		}
 		newest, oldest := re.list[0], re.list[1]
-		if resumed, err := r.resumed(ctx, target, p.Epoch, oldest, seen); err != nil || resumed {
+		if _, resumed, err := r.resume(ctx, target, p.Epoch, oldest, seen); err != nil || resumed {
 			return false, err
 		}
 		seen = newest
@@ -88,29 +90,52 @@ func (r *Registry) Reassert(ctx context.Context, target Target, p Pause, by stri
 // eventPage is how many events are read at once: a read blocks the registry too.
 const eventPage = 500
 
-// resumed tells whether an event older than the one called before, newer than
-// the one called seen ("-" for none) and than epoch since, resumes target.
-func (r *Registry) resumed(ctx context.Context, target Target, since int64, before, seen string) (bool, error) {
+// Resumption is a resume of which the events tell.
+type Resumption struct {
+	By string `json:"by"`
+	At Millis `json:"at_ms"`
+}
+
+// LastResume returns the latest resume of target since the epoch since. ok is false
+// if the events tell of none.
+func (r *Registry) LastResume(ctx context.Context, target Target, since int64) (last Resumption, ok bool, err error) {
+	e, ok, err := r.resume(ctx, target, since, "+", "-")
+	if !ok {
+		return Resumption{}, false, err
+	}
+	by, _ := e.Values["by"].(string)
+	at, _ := e.Values["at_ms"].(string)
+	ms, _ := strconv.ParseInt(at, 10, 64)
+	return Resumption{By: by, At: Millis(ms)}, true, nil
+}
+
+// resume finds the latest event that resumes target, of those older than the one
+// called before ("+" for all), newer than the one called seen ("-" for all) and than
+// the epoch since.
+func (r *Registry) resume(ctx context.Context, target Target, since int64, before, seen string) (e redis.XMessage, ok bool, err error) {
 	if seen != "-" {
 		seen = "(" + seen
 	}
 	for {
-		page, err := r.client.XRevRangeN(ctx, r.keys.events, "("+before, seen, eventPage).Result()
+		if before != "+" {
+			before = "(" + before
+		}
+		page, err := r.client.XRevRangeN(ctx, r.keys.events, before, seen, eventPage).Result()
 		if err != nil {
-			return false, fmt.Errorf("read events: %w", err)
+			return e, false, fmt.Errorf("read events: %w", err)
 		}
 		for _, e := range page {
 			epoch, _ := e.Values["epoch"].(string)
 			if n, err := strconv.ParseInt(epoch, 10, 64); err != nil || n <= since {
-				return false, nil
+				return e, false, nil
 			}
 			if e.Values["kind"] == "resumed" && e.Values["target"] == target.String() {
-				return true, nil
+				return e, true, nil
 			}
 			before = e.ID
 		}
 		if len(page) < eventPage {
-			return false, nil
+			return e, false, nil
 		}
 	}
 }

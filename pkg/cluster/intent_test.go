@@ -32,8 +32,10 @@ func testAPauseIsStoredAsItWasAskedFor(t *testing.T, r *cluster.Registry, _ redi
 }
 
 func testResumeLiftsOneTargetOnly(t *testing.T, r *cluster.Registry, _ redis.UniversalClient) {
+	var paused cluster.Pause
 	for _, target := range []cluster.Target{cluster.All, cluster.NodeTarget("n1")} {
-		_, err := r.Pause(t.Context(), target, cluster.PauseRequest{Mode: cluster.Redirect})
+		var err error
+		paused, err = r.Pause(t.Context(), target, cluster.PauseRequest{Mode: cluster.Redirect})
 		require.NoError(t, err)
 	}
 	moved, was, err := r.Resume(t.Context(), cluster.NodeTarget("n1"), "ops", "done")
@@ -45,6 +47,17 @@ func testResumeLiftsOneTargetOnly(t *testing.T, r *cluster.Registry, _ redis.Uni
 	assert.False(t, was, "what is not paused")
 	assert.Equal(t, moved, epoch(t, r), "moves nothing")
 	assert.Contains(t, snapshot(t, r).Pauses, cluster.All)
+
+	last, found, err := r.LastResume(t.Context(), cluster.NodeTarget("n1"), paused.Epoch)
+	require.NoError(t, err)
+	assert.True(t, found)
+	assert.Equal(t, "ops", last.By)
+	assert.InDelta(t, int64(snapshot(t, r).Time), int64(last.At), 60_000)
+	for target, since := range map[cluster.Target]int64{cluster.NodeTarget("n1"): moved, cluster.All: 0} {
+		_, found, err = r.LastResume(t.Context(), target, since)
+		require.NoError(t, err)
+		assert.False(t, found, "%s since %d", target, since)
+	}
 }
 
 func testAPauseThatCannotBeMeantIsRefused(t *testing.T, r *cluster.Registry, raw redis.UniversalClient) {
