@@ -61,7 +61,7 @@ func TestWhatWeWriteIsReadByHand(t *testing.T) {
 		Routes: []string{"r"}, Probe: "p", Target: "t", Task: "k", Version: "v", PulseMS: 5000, Started: math.MaxInt64,
 	}
 	r := Report{Generation: "1-a", Status: Active, Reason: "why"}
-	g := Figures{Load: 1e-7, InFlight: 1, Sessions: 2, Arrivals: 3, LastArrival: 4, SeenEpoch: 5}
+	g := Figures{Load: 1e-7, InFlight: 1, Sessions: 2, Arrivals: 3, LastArrival: 4, Gap: 40, SeenEpoch: 5}
 	for _, c := range []struct {
 		record any
 		member func(string, *scanner)
