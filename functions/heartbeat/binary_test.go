@@ -112,9 +112,11 @@ func (s *shipped) pauses(t *testing.T) map[string]cluster.Pause {
 	return all
 }
 
-// quiet has every node publish that it obeys all pauses, and has nothing to do.
+// quiet has every node publish that it obeys all pauses, and has nothing to do, when
+// all who were led there have arrived.
 func (s *shipped) quiet(t *testing.T) {
 	t.Helper()
+	s.server.SetTime(time.Now().Add(3 * time.Second))
 	epoch, err := s.registry.Epoch(t.Context(), cluster.Counts{})
 	require.NoError(t, err)
 	for _, n := range s.nodes {

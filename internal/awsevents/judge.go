@@ -2,6 +2,7 @@ package awsevents
 
 import (
 	"slices"
+	"time"
 
 	"github.com/detourhq/detour/pkg/cluster"
 )
@@ -27,12 +28,18 @@ func (p *plan) drained(it *item) bool {
 	return !slices.ContainsFunc(it.nodes, func(n *cluster.Node) bool { return !p.stale(n) && !p.quiet(n) })
 }
 
-// quiet tells whether n has seen every pause on it, and nothing is under way. A
-// node without figures never is.
+// landing is how long a client that was led to a node may take to arrive there.
+const landing = 2 * time.Second
+
+// quiet tells whether n has seen every pause on it, and nothing is under way, to it
+// or in it. A node without figures never is.
 func (p *plan) quiet(n *cluster.Node) bool {
 	_, pause, covered := p.snap.Cover(n, "", p.now)
 	f := n.Figures
 	if !covered || f == nil || f.InFlight > 0 || pause.Mode == cluster.Drain && f.Sessions > 0 {
+		return false
+	}
+	if p.now.Sub(max(pause.Since, f.LastArrival)) < landing {
 		return false
 	}
 	for _, t := range covers(n) {

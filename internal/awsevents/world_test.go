@@ -80,12 +80,22 @@ func (w *world) leave(id string) {
 
 func (w *world) silence(id string) { delete(w.nodes, id) }
 
-// quiet publishes that a node acts on all that is known and has nothing to do.
+// quiet publishes, once all who were led to a node have arrived, that it acts on all
+// that is known, and what it has to do.
 func (w *world) quiet(id string, inFlight, sessions int64) {
 	w.t.Helper()
+	w.pass(landing)
 	epoch, err := w.registry.Epoch(w.t.Context(), cluster.Counts{})
 	require.NoError(w.t, err)
 	w.pulse(id, &cluster.Figures{InFlight: inFlight, Sessions: sessions, SeenEpoch: epoch})
+}
+
+// idle publishes, so long after the pause, that a node obeys it, has nothing to do,
+// and saw the last one arrive ago.
+func (w *world) idle(id string, paused, ago time.Duration) {
+	w.t.Helper()
+	w.pass(paused)
+	w.pulse(id, &cluster.Figures{SeenEpoch: w.snapshot().Epoch, LastArrival: w.snapshot().Time.Add(-ago)})
 }
 
 func (w *world) group(id string, change func(*cluster.Group)) {

@@ -35,7 +35,7 @@ func TestADeploymentByCommandsAndEventsLosesNothing(t *testing.T) {
 			finish := s.upload(n)
 			completed := s.takeAway(n)
 			s.until("the node obeys", n.Paused)
-			s.swept(2)
+			s.swept(int(longEnough / sweepEvery))
 			assert.Empty(t, completed, "a request is still in flight")
 			finish()
 			s.end(n, completed)

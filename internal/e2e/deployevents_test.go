@@ -88,6 +88,10 @@ func (s *stack) awaitContinue(completed <-chan string) {
 	}
 }
 
+// longEnough is a time after which an instance is given up that nobody is on the way
+// to or has anything to do at.
+const longEnough = 3 * time.Second
+
 // takeAway begins to take an instance away, as its Auto Scaling group does: the
 // target is deregistered and drains, then the hook fires. The channel gets the
 // result of its action.

@@ -47,9 +47,12 @@ func Error(code, message string) error {
 	return &smithy.OperationError{ServiceID: "localaws", OperationName: "x", Err: &smithy.GenericAPIError{Code: code, Message: message}}
 }
 
-// enter counts a call. Writes may be throttled.
+// enter counts a call, which is about something. Writes may be throttled.
 func (e *ELB) enter(verb, arn string, write bool) error {
 	e.Calls++
+	if arn == "" {
+		return Error("ValidationError", verb+" names nothing")
+	}
 	if e.Before != nil {
 		if err := e.Before(verb, arn); err != nil {
 			return err

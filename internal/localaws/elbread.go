@@ -35,7 +35,7 @@ func (e *ELB) DescribeRules(_ context.Context, in *elb.DescribeRulesInput, _ ...
 func (e *ELB) DescribeTags(_ context.Context, in *elb.DescribeTagsInput, _ ...func(*elb.Options)) (*elb.DescribeTagsOutput, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.enter("DescribeTags", "", false); err != nil {
+	if err := e.enter("DescribeTags", strings.Join(in.ResourceArns, " "), false); err != nil {
 		return nil, err
 	}
 	if len(in.ResourceArns) > 20 {
@@ -56,13 +56,13 @@ func (e *ELB) DescribeTags(_ context.Context, in *elb.DescribeTagsInput, _ ...fu
 func (e *ELB) DescribeTargetHealth(_ context.Context, in *elb.DescribeTargetHealthInput, _ ...func(*elb.Options)) (*elb.DescribeTargetHealthOutput, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.enter("DescribeTargetHealth", *in.TargetGroupArn, false); err != nil {
+	if err := e.enter("DescribeTargetHealth", aws.ToString(in.TargetGroupArn), false); err != nil {
 		return nil, err
 	}
 	if e.balancer != nil {
-		return e.healthThere(*in.TargetGroupArn)
+		return e.healthThere(aws.ToString(in.TargetGroupArn))
 	}
-	states, told := e.Health[*in.TargetGroupArn]
+	states, told := e.Health[aws.ToString(in.TargetGroupArn)]
 	if !told {
 		states = []types.TargetHealthStateEnum{types.TargetHealthStateEnumHealthy}
 	}
@@ -81,10 +81,10 @@ func (e *ELB) DescribeTargetHealth(_ context.Context, in *elb.DescribeTargetHeal
 func (e *ELB) DescribeTargetGroupAttributes(_ context.Context, in *elb.DescribeTargetGroupAttributesInput, _ ...func(*elb.Options)) (*elb.DescribeTargetGroupAttributesOutput, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.enter("DescribeTargetGroupAttributes", *in.TargetGroupArn, false); err != nil {
+	if err := e.enter("DescribeTargetGroupAttributes", aws.ToString(in.TargetGroupArn), false); err != nil {
 		return nil, err
 	}
 	return &elb.DescribeTargetGroupAttributesOutput{Attributes: []types.TargetGroupAttribute{
-		{Key: aws.String("stickiness.enabled"), Value: aws.String(fmt.Sprint(e.Sticky[*in.TargetGroupArn]))},
+		{Key: aws.String("stickiness.enabled"), Value: aws.String(fmt.Sprint(e.Sticky[aws.ToString(in.TargetGroupArn)]))},
 	}}, nil
 }

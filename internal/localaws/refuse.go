@@ -52,11 +52,12 @@ func (e *ELB) check(c *types.ForwardActionConfig) error {
 		if w := aws.ToInt32(t.Weight); w < 0 || w > 999 {
 			return Error("ValidationError", "a weight is from 0 to 999")
 		}
-		if seen[*t.TargetGroupArn] {
-			return Error("InvalidLoadBalancerAction", "a target group is named twice")
+		arn := aws.ToString(t.TargetGroupArn)
+		if arn == "" || seen[arn] {
+			return Error("InvalidLoadBalancerAction", "a target group is named twice, or not at all")
 		}
-		seen[*t.TargetGroupArn] = true
-		if e.Sticky[*t.TargetGroupArn] && len(c.TargetGroups) > 1 && !on {
+		seen[arn] = true
+		if e.Sticky[arn] && len(c.TargetGroups) > 1 && !on {
 			return Error("InvalidConfigurationRequest", "You must enable group stickiness before enabling target stickiness")
 		}
 	}
@@ -92,10 +93,11 @@ func (e *ELB) tag(arn string, tags []types.Tag) error {
 		e.Tags[arn] = make(map[string]string)
 	}
 	for _, t := range tags {
-		if !tagText.MatchString(*t.Value) || strings.HasPrefix(*t.Key, "aws:") {
-			return Error("InvalidParameterValue", "tag "+*t.Key)
+		key, value := aws.ToString(t.Key), aws.ToString(t.Value)
+		if key == "" || !tagText.MatchString(value) || strings.HasPrefix(key, "aws:") {
+			return Error("InvalidParameterValue", "tag "+key)
 		}
-		e.Tags[arn][*t.Key] = *t.Value
+		e.Tags[arn][key] = value
 	}
 	return nil
 }

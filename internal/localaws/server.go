@@ -59,13 +59,14 @@ func (s *Server) operations() map[string]operation {
 
 // ServeHTTP tells the services apart by their protocols.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	name, invokes := strings.CutPrefix(r.URL.Path, "/2015-03-31/functions/")
-	name, invokes2 := strings.CutSuffix(name, "/invocations")
-	switch target := r.Header.Get("X-Amz-Target"); {
-	case r.Method != http.MethodPost:
+	path, isLambda := strings.CutPrefix(r.URL.Path, "/2015-03-31/functions/")
+	function, isInvoke := strings.CutSuffix(path, "/invocations")
+	target := r.Header.Get("X-Amz-Target")
+	switch {
+	case r.Method != http.MethodPost, isLambda && !isInvoke:
 		http.Error(w, "none of the calls that are known", http.StatusNotFound)
-	case invokes && invokes2:
-		s.invoke(w, r, name)
+	case isLambda:
+		s.invoke(w, r, function)
 	case target != "":
 		s.json(w, r, target)
 	default:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/detourhq/detour/pkg/cluster"
 	"github.com/detourhq/detour/pkg/redirect"
+	"github.com/detourhq/detour/pkg/selection"
 )
 
 // Source gives the registry as it is; a [cluster.Cache] is one. Beside a snapshot
@@ -31,7 +32,7 @@ type Config struct {
 	HoldMax       time.Duration // a request waits no longer for a pause of mode hold; zero means 10 s
 	StartHold     time.Duration // nor, where the node reports starting, for it to be active; zero means 10 s
 	MaxHeld       int           // requests that wait at once; zero means 1000
-	HeldPerSource int           // and of one client address; zero means a tenth of MaxHeld, one at least
+	HeldPerSource int           // and of one client, see [redirect.Request.Client]; zero means a tenth of MaxHeld, one at least
 
 	// HealthPath is where a load balancer asks after the node, beside /_health:
 	// 503 while the node is paused or starting, and else Health's answer; nil
@@ -50,14 +51,15 @@ type Config struct {
 	Report      string // path of the socket that the gate reports its figures to; empty means none
 	HideCluster bool   // no answer at /_detour/cluster
 
-	Random interface{ Uint64() uint64 } // safe for concurrent use; nil means math/rand/v2
-	Now    func() time.Time             // this machine's wall clock; nil means time.Now
-	Log    *slog.Logger                 // nil means none
+	Random selection.Source // safe for concurrent use; nil means the generator of the process
+	Now    func() time.Time // this machine's wall clock; nil means time.Now
+	Log    *slog.Logger     // nil means none
 }
 
 const (
 	defaultHealthPath = "/_health"
 	clusterPath       = "/_detour/cluster"
+	epochKey          = "X-Detour-Epoch"
 	mostEvery         = time.Second // a pause is obeyed within this
 )
 

@@ -3,7 +3,6 @@ package gate
 import (
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -88,14 +87,6 @@ func (g *Gate) serveOwn(w http.ResponseWriter, r *http.Request, next http.Handle
 	return true
 }
 
-// isHealthCheck reports whether r is a load balancer's own: it names itself, and
-// was not passed on for a client (AWS, "Health checks for Application Load Balancer
-// target groups").
-func isHealthCheck(r *http.Request) bool {
-	agent := r.Header["User-Agent"]
-	return len(agent) > 0 && strings.HasPrefix(agent[0], "ELB-HealthChecker/") && len(r.Header["X-Forwarded-For"]) == 0
-}
-
 // enter counts a request in that st lets in, unless another state has taken its
 // place: whoever sees that the gate acts on that, sees the request in flight.
 func (g *Gate) enter(st *state) bool {
@@ -123,7 +114,7 @@ func (g *Gate) let(w http.ResponseWriter, r *http.Request, next http.Handler, st
 // learn of a change by what they ask anyway.
 func (st *state) stamp(w http.ResponseWriter) {
 	if st.epoch != nil {
-		w.Header()["X-Detour-Epoch"] = st.epoch
+		w.Header()[epochKey] = st.epoch
 	}
 }
 

@@ -52,6 +52,11 @@ func TestWhoIsLetIn(t *testing.T) {
 			w.pause("node:n1", cluster.Pause{Mode: cluster.Drain, Deadline: later(-time.Second)})
 		}, "GET", session, 307},
 		{"nor in a redirect", func(w *world) { w.pause("node:n1", cluster.Pause{}) }, "GET", session, 307},
+		{"nor while the node says that it is paused itself", func(w *world) {
+			w.report(cluster.Paused)
+			w.pause("node:n1", cluster.Pause{Mode: cluster.Drain})
+		}, "GET", session, 307},
+		{"nor while it starts", func(w *world) { w.report(cluster.Starting) }, "GET", session, 503},
 		{"a tester with a pass", func(w *world) { w.pause("node:n1", cluster.Pause{Mode: cluster.Stop}) }, "GET", []string{"Cookie", "detour-pass=" + redirect.SignPass(passKey, "n1", later(time.Minute))}, 200},
 		{"not with one that has ended", func(w *world) { w.pause("node:n1", cluster.Pause{Mode: cluster.Stop}) }, "GET", []string{"Cookie", "detour-pass=" + redirect.SignPass(passKey, "n1", later(-time.Minute))}, 307},
 		{"a WebSocket is not redirected", func(w *world) { w.pause("node:n1", cluster.Pause{}) }, "GET", []string{"Connection", "keep-alive, Upgrade", "Upgrade", "websocket"}, 503},
@@ -71,7 +76,7 @@ func TestWhoIsLetIn(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, "n1", "n2")
 			c.do(w)
-			_, h := w.guarded()
+			_, h := w.guarded(func(c *Config) { c.StartHold = time.Millisecond })
 			a := ask(h, c.method, page, c.header...)
 			assert.Equal(t, c.want, a.Code)
 			assert.NotEmpty(t, a.Header()["X-Detour-Epoch"])

@@ -60,8 +60,7 @@ func (g *Gate) judge(req *redirect.Request) verdict {
 	_, path, _ := g.session.Cut(req.Path) // a session belongs to no context
 	r := st.rule(path)
 	switch {
-	case r.open(), st.redirector.Admits(req, now, g.config.Node),
-		r.mode == cluster.Drain && st.redirector.Stays(req, st.snapshot, now, g.config.Node):
+	case r.open(), st.redirector.Admits(req, now, g.config.Node), st.redirector.Stays(req, st.snapshot, now, g.config.Node):
 		return verdict{state: st, in: true}
 	case r.mode == "":
 		a := st.redirector.Lost(req, "starting").Answer

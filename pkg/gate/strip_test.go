@@ -2,7 +2,6 @@ package gate
 
 import (
 	"math/rand/v2"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -14,8 +13,7 @@ import (
 )
 
 // FuzzStrip compares what the gate leaves of a query with what the redirector
-// leaves of it in a Location, where no byte needs to be encoded, and no number is
-// one that a redirector reads but never writes.
+// leaves of it in a Location, where no byte needs to be encoded.
 func FuzzStrip(f *testing.F) {
 	for _, query := range []string{
 		"detour=1.k3", "a=b&detour=1.k3.zz~green&c", "detour=on", "&&", "detour=1.k3.a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q",
@@ -27,17 +25,13 @@ func FuzzStrip(f *testing.F) {
 		Descriptor: cluster.Descriptor{ID: "n2", Group: "blue", Endpoint: "https://n2.example.com", Weight: 1},
 		Report:     cluster.Report{Status: cluster.Active}, Pulse: 1,
 	}}}
-	long := regexp.MustCompile(`[0-9a-z]{7}`)
 	redirector := redirect.New(redirect.Config{MaxRedirects: 99}, rand.NewPCG(1, 2))
 	f.Fuzz(func(t *testing.T, query string) {
 		if strings.ContainsFunc(query, func(r rune) bool { return !strings.ContainsRune("abcdeotuz019.~-=&", r) }) {
 			t.Skip()
 		}
-		if strings.Count(query, ".") > 17 || long.MatchString(query) {
-			t.Skip()
-		}
-		stripped := stripQuery(query)
-		assert.Equal(t, stripped, stripQuery(stripped))
+		stripped := redirect.StripHop(query)
+		assert.Equal(t, stripped, redirect.StripHop(stripped))
 		r := send("GET", "/?"+query, nil)
 		d := redirector.Decide(request(r), s, 1)
 		if d.Outcome != redirect.Redirected {

@@ -2,36 +2,12 @@ package gate
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 
 	"github.com/detourhq/detour/pkg/cluster"
 	"github.com/detourhq/detour/pkg/selection"
 )
-
-// health answers a load balancer: 503 from the moment of the node's pause, and
-// while it starts, so that it is taken out; and else as well does. nil means 200.
-func (g *Gate) health(w http.ResponseWriter, r *http.Request, well http.Handler) {
-	st := g.state.Load()
-	st.stamp(w)
-	status, body := http.StatusOK, `{"status":"ok"}`
-	switch {
-	case st.whole.mode != "":
-		status, body = http.StatusServiceUnavailable, `{"status":"paused"}`
-	case st.whole.starting:
-		status, body = http.StatusServiceUnavailable, `{"status":"starting"}`
-	case well != nil:
-		well.ServeHTTP(w, r)
-		return
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		_, _ = io.WriteString(w, body)
-	}
-}
 
 // serveCluster answers with the table of the epoch that the gate acts on, or 304
 // where the client has it (RFC 9110 §13.1.2). The validator is a weak one: two
@@ -74,15 +50,6 @@ func matches(field, tag string) bool {
 	return false
 }
 
-// entry is what the table tells of a node: no more than its clients may know.
-type entry struct {
-	ID       string   `json:"id"`
-	Group    string   `json:"group"`
-	Endpoint string   `json:"endpoint"`
-	Contexts []string `json:"contexts"`
-	Offered  bool     `json:"offered"` // in one of its contexts
-}
-
 // clusterTable returns the nodes of s as JSON, judged at now.
 func clusterTable(s *cluster.Snapshot, c selection.Config, now cluster.Millis) []byte {
 	table := selection.NewTable(s, now, c)
@@ -94,15 +61,12 @@ func clusterTable(s *cluster.Snapshot, c selection.Config, now cluster.Millis) [
 			}
 		}
 	}
-	entries := make([]entry, 0, len(s.Nodes))
+	t := Table{Epoch: s.Epoch, Nodes: make([]TableNode, 0, len(s.Nodes))}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		entries = append(entries, entry{n.ID, n.Group, n.Endpoint, n.ContextList(), offered[n.ID]})
+		t.Nodes = append(t.Nodes, TableNode{n.ID, n.Group, n.Endpoint, n.ContextList(), offered[n.ID]})
 	}
-	body, err := json.Marshal(struct {
-		Epoch int64   `json:"epoch"`
-		Nodes []entry `json:"nodes"`
-	}{s.Epoch, entries})
+	body, err := json.Marshal(t)
 	if err != nil {
 		return []byte("{}") // strings and numbers always encode
 	}

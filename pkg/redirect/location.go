@@ -1,6 +1,9 @@
 package redirect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // maxLocation bounds the Location field: load balancers and servers refuse a
 // request line over 16 KB, some over 8 KB.
@@ -31,6 +34,15 @@ func appendLocation(b []byte, base, path, query string, hop []byte) []byte {
 		b = append(b, hop...)
 	}
 	return b
+}
+
+// StripHop returns query without the hop state in it, however old: what the
+// application was sent. All other bytes stay.
+func StripHop(query string) string {
+	if !strings.Contains(query, Parameter+"=") {
+		return query
+	}
+	return strings.Join(slices.DeleteFunc(strings.Split(query, "&"), isHop), "&")
 }
 
 // isHop reports whether a pair of a query is hop state, however old. Anything
