@@ -117,14 +117,18 @@ func TestAnAgentFindsItsPlace(t *testing.T) {
 func TestAnAgentBesideItsApplicationWaitsUntilThatIsReady(t *testing.T) {
 	r, url := registry(t)
 	var ready atomic.Bool
+	var asked atomic.Int64
 	application := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if !ready.Load() {
-			http.Redirect(w, req, "https://login.example.com", http.StatusFound)
+		if req.URL.Path == "/health" && !ready.Load() {
+			asked.Add(1)
+			http.Redirect(w, req, "/login", http.StatusFound) // which answers 200
 		}
 	}))
 	t.Cleanup(application.Close)
-	end := agentRun(t, offAWS(url), "--ready", application.URL)
+	end := agentRun(t, offAWS(url), "--ready", application.URL+"/health")
 	node(t, r, cluster.Starting)
+	require.Eventually(t, func() bool { return asked.Load() >= 3 }, 10*time.Second, 5*time.Millisecond, "it is asked on")
+	assert.Equal(t, cluster.Starting, statusOf(t, r))
 	ready.Store(true)
 	node(t, r, cluster.Active)
 	assert.Equal(t, done, end())

@@ -30,6 +30,16 @@ func statusOf(t *testing.T, r *cluster.Registry, id string) cluster.Status {
 	return ""
 }
 
+// gone waits until there is no such process, not even a dead one unless that may be.
+func gone(t *testing.T, pid string, zombies bool) {
+	t.Helper()
+	require.NotEmpty(t, pid)
+	require.Eventually(t, func() bool {
+		raw, err := os.ReadFile("/proc/" + pid + "/stat")
+		return err != nil || zombies && strings.Contains(string(raw), ") Z ")
+	}, patience, tick, "process %s stays", pid)
+}
+
 func TestASecondSignalEndsTheWaiting(t *testing.T) {
 	registry, server := open(t)
 	r := start(t, server.URL, nil, append([]string{"--grace", "1h"}, app()...)...)
@@ -56,6 +66,7 @@ func TestAStubbornApplicationIsKilled(t *testing.T) {
 			registry, server := open(t)
 			r := start(t, server.URL, []string{"APP_ON_TERM=wait"}, append(row.flags, app()...)...)
 			awaitReport(t, registry, cluster.Active)
+			orphan := r.tell("/orphan?for=60")
 			r.signal(syscall.SIGTERM)
 			awaitReport(t, registry, cluster.Paused)
 			if row.signals == 3 {
@@ -66,6 +77,7 @@ func TestAStubbornApplicationIsKilled(t *testing.T) {
 				r.signal(syscall.SIGTERM)
 			}
 			assert.Equal(t, 128+9, r.code())
+			gone(t, orphan, true) // who buries it now is another matter
 			assert.Equal(t, []string{"node.registered active", "node.reported paused", "node.left"}, events(t, server))
 		})
 	}
@@ -137,14 +149,10 @@ func TestOrphansAreBuried(t *testing.T) {
 	r := start(t, server.URL, nil, app()...)
 	var pids []string
 	for range 3 {
-		pids = append(pids, r.tell("/orphan"))
+		pids = append(pids, r.tell("/orphan?for=0.3"))
 	}
 	for _, pid := range pids {
-		require.NotEmpty(t, pid)
-		require.Eventually(t, func() bool {
-			_, err := os.Stat("/proc/" + strings.TrimSpace(pid))
-			return os.IsNotExist(err)
-		}, patience, tick, "process %s stays", pid)
+		gone(t, pid, false)
 	}
 	r.tell("/exit?code=5")
 	assert.Equal(t, 5, r.code(), "and how the application ended is not lost with them")

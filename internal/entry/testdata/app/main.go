@@ -59,9 +59,10 @@ func newApp() http.Handler {
 	return mux
 }
 
-// orphan starts a process that outlives its parent, and answers its id.
+// orphan starts a process that outlives its parent for so many seconds, and answers
+// its id.
 func orphan(w http.ResponseWriter, r *http.Request) {
-	out, err := exec.CommandContext(r.Context(), "sh", "-c", "sleep 0.3 >/dev/null 2>&1 & echo $!").Output()
+	out, err := exec.CommandContext(r.Context(), "sh", "-c", `sleep "$1" >/dev/null 2>&1 & echo $!`, "sh", r.FormValue("for")).Output()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
