@@ -76,16 +76,27 @@ func (f *agentFlags) entry(registry *cluster.Registry, d cluster.Descriptor, set
 		Status: first, Gate: valve, Silence: f.quiet, Grace: f.grace,
 		DrainTimeout: f.drainTimeout, StopTimeout: f.stopTimeout, AskTimeout: settings.Timeout, Log: log,
 	}
+	direct := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true}, // nor by a proxy: the application is here
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	if f.ready != "" {
 		node.Status = cluster.Starting
-		direct := &http.Client{
-			Transport:     &http.Transport{DisableKeepAlives: true}, // nor by a proxy: the application is here
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
 		c.Ready = entry.Answering(direct, f.ready, f.readyTimeout)
 	}
+	if d.Probe != "" {
+		c.Watch = &entry.Watch{Probe: entry.Answers(direct, d.Probe), Every: f.pulseEvery}
+	}
 	if valve != nil {
-		node.Figures, node.OnChange = valve.Figures, valve.Obey
+		node.Figures = valve.Figures
+	}
+	node.OnChange = func(cover agent.Cover) {
+		if valve != nil {
+			valve.Obey(cover)
+		}
+		if c.Watch != nil {
+			c.Watch.Obey(cover)
+		}
 	}
 	c.Node = agent.New(registry, node)
 	return c

@@ -29,6 +29,7 @@ type Config struct {
 	// said first stands.
 	Ready  func(ctx context.Context) error
 	Status cluster.Status
+	Watch  *Watch // from then on; nil means that nobody asks how the application is
 
 	// Signals are those that this process gets, see [Signals]. The first order to
 	// end begins the end, each further one cuts short the step that is under way.
@@ -58,7 +59,7 @@ type Entry struct {
 	Config
 	stopStart, stopReady context.CancelFunc
 	started              chan struct{} // closed once the registry holds the node
-	announced            chan struct{} // closed once Ready will change the node's status no more
+	announced            chan struct{} // closed once neither Ready nor Watch will change the node's status any more
 	kept                 chan error    // how the node's agent ended
 	ready                chan error    // what became of Ready
 }
@@ -117,13 +118,17 @@ func (e *Entry) begin(ctx context.Context) {
 		}
 		e.kept <- err
 	}()
-	if e.Ready == nil {
-		close(e.announced)
-		return
-	}
 	go func() {
-		e.ready <- e.announce(readying)
-		close(e.announced)
+		defer close(e.announced)
+		if e.Ready != nil {
+			err := e.announce(readying)
+			if e.ready <- err; err != nil {
+				return
+			}
+		}
+		if e.Watch != nil {
+			e.watch(readying)
+		}
 	}()
 }
 

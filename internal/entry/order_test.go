@@ -26,16 +26,20 @@ func TestThePauseIsPublishedBeforeTheApplicationIsToldAndTheNodeLeavesAfterItEnd
 	assert.Equal(t, []string{"node.registered active", "node.reported paused", "node.left"}, events(t, server))
 }
 
-func TestANodeIsStartingUntilItsProbeAnswers(t *testing.T) {
+func TestANodeIsOfferedWhileItsProbeAnswers(t *testing.T) {
 	registry, server := open(t)
 	r := start(t, server.URL, nil, app()...)
-	probed := start(t, server.URL, nil, append([]string{"--id", "n2", "--probe", r.url + "/ready"}, app()...)...)
+	probed := start(t, server.URL, nil, append([]string{"--id", "n2", "--probe", r.url + "/ready", "--pulse-every", "200ms"}, app()...)...)
 	await := func(want cluster.Status) {
 		require.Eventually(t, func() bool { return statusOf(t, registry, "n2") == want }, patience, tick, "n2 never is %q", want)
 	}
 	await(cluster.Starting)
 	awaitReport(t, registry, cluster.Active)
 	assert.Equal(t, cluster.Starting, statusOf(t, registry, "n2"), "it is asked, and does not answer 200")
+	r.tell("/become-ready")
+	await(cluster.Active)
+	r.tell("/become-ill")
+	await(cluster.Faulty)
 	r.tell("/become-ready")
 	await(cluster.Active)
 	probed.signal(syscall.SIGTERM)

@@ -44,6 +44,11 @@ func Answering(client *http.Client, url string, limit time.Duration) func(contex
 	}
 }
 
+// Answers returns a probe of url: nil if it answers 2xx in time.
+func Answers(client *http.Client, url string) func(context.Context) error {
+	return func(ctx context.Context) error { return probe(ctx, client, url) }
+}
+
 func probe(ctx context.Context, client *http.Client, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()

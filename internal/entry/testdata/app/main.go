@@ -46,6 +46,7 @@ func newApp() http.Handler {
 		}
 	})
 	mux.HandleFunc("/become-ready", func(http.ResponseWriter, *http.Request) { ready.Store(true) })
+	mux.HandleFunc("/become-ill", func(http.ResponseWriter, *http.Request) { ready.Store(false) })
 	mux.HandleFunc("/exit", func(_ http.ResponseWriter, r *http.Request) {
 		code, _ := strconv.Atoi(r.FormValue("code"))
 		fmt.Println("ending")
