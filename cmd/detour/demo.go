@@ -3,14 +3,25 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/detourhq/detour/internal/demo"
+	"github.com/detourhq/detour/pkg/cluster"
 )
 
+// demoFlags say which demo is run, and how.
+type demoFlags struct {
+	demo.Config
+	sessions bool
+	mode     string
+	deadline time.Duration
+}
+
 func (a *app) demoCommand() *cobra.Command {
-	var d demo.Config
+	var d demoFlags
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "A whole rolling deployment on this machine, under load",
@@ -21,35 +32,93 @@ clients that follow redirects and check the hash of every body.
 
 It needs the redirect function's binary: --binary, or Go and this project's
 source to build it. It ends with 1 if any request failed; --without-detour shows
-what the same deployment loses today, and ends with 0.`,
+what the same deployment loses today, and ends with 0.
+
+With --sessions it deploys a shop that keeps its customers' sessions in the memory
+of its nodes, node by node: one target group with stickiness, a gate before each
+node. A node that drains keeps the sessions that it has until they end, or until
+--deadline; its gate leads newcomers to another node's host, where they stay. When
+nobody is left, it is stopped and comes back empty. No session is ever led to
+another host, for its cookie would stay behind. The load balancer asks the shop
+whether it is ready, not the gate: while a node drains it has to count as healthy,
+or stickiness would give its sessions to others. It ends with 1 if a request
+failed, a session was lost before the deadline, or a newcomer met a node known to
+drain. --mode redirect shows which sessions the same deployment loses without a
+drain, and ends with 0.`,
 		Example: `  detour demo
   detour demo --without-detour --json
-  detour demo --rounds 3 --rate 400 --redis redis://127.0.0.1:6379`,
+  detour demo --rounds 3 --rate 400 --redis redis://127.0.0.1:6379
+  detour demo --sessions
+  detour demo --sessions --deadline 1s`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			d.RedisURL = a.redis
-			display := demo.NewDisplay(a.stderr, a.terminal)
-			result, err := demo.Run(c.Context(), d, display.Update)
-			if err != nil {
-				fmt.Fprintln(a.stderr, display.Verdict(result, d.WithoutDetour))
+			if err := d.check(c.Flags()); err != nil {
 				return err
 			}
-			if a.json {
-				err = json.NewEncoder(a.stdout).Encode(result)
-			} else {
-				_, err = fmt.Fprintln(a.stdout, display.Verdict(result, d.WithoutDetour))
+			if d.sessions {
+				return a.sessionsDemo(c, &d)
 			}
-			if err == nil && !d.WithoutDetour && result.Failed > 0 {
-				return errQuiet
-			}
-			return err
+			return a.deploymentDemo(c, &d)
 		},
 	}
-	f := c.Flags()
+	d.add(c.Flags())
+	return c
+}
+
+func (d *demoFlags) add(f *pflag.FlagSet) {
 	f.IntVar(&d.Rounds, "rounds", 1, "how many times everything is deployed")
 	f.IntVar(&d.Rate, "rate", 250, "requests per second")
 	f.IntVar(&d.Nodes, "nodes", 3, "nodes per group")
 	f.BoolVar(&d.WithoutDetour, "without-detour", false, "the same deployment, without")
 	f.StringVar(&d.Binary, "binary", "", "the redirect function's binary (default: built from source)")
-	return c
+	f.BoolVar(&d.sessions, "sessions", false, "a shop whose nodes keep sessions, drained one after the other")
+	f.StringVar(&d.mode, "mode", string(cluster.Drain), "with --sessions: of the pauses, drain or redirect")
+	f.DurationVar(&d.deadline, "deadline", 0, "with --sessions: when a drain ends (default: never)")
+}
+
+// check wants flags that belong to the demo that is run.
+func (d *demoFlags) check(f *pflag.FlagSet) error {
+	switch {
+	case d.sessions && (f.Changed("without-detour") || f.Changed("binary")):
+		return fmt.Errorf("%w: --without-detour and --binary are not for --sessions", errUsage)
+	case !d.sessions && (f.Changed("mode") || f.Changed("deadline")):
+		return fmt.Errorf("%w: --mode and --deadline say how --sessions pauses, which is not given", errUsage)
+	}
+	return nil
+}
+
+func (a *app) deploymentDemo(c *cobra.Command, d *demoFlags) error {
+	display := demo.NewDisplay(a.stderr, a.terminal)
+	result, err := demo.Run(c.Context(), d.Config, display.Update)
+	verdict := func() string { return display.Verdict(result, d.WithoutDetour) }
+	return a.tellDemo(result, verdict, err, d.WithoutDetour || result.Failed == 0)
+}
+
+func (a *app) sessionsDemo(c *cobra.Command, d *demoFlags) error {
+	config := demo.SessionsConfig{
+		Rounds: d.Rounds, Rate: d.Rate, Nodes: d.Nodes, RedisURL: d.RedisURL,
+		Mode: cluster.Mode(d.mode), Deadline: d.deadline,
+	}
+	display := demo.NewDisplay(a.stderr, a.terminal)
+	result, err := demo.RunSessions(c.Context(), config, display.Update)
+	verdict := func() string { return display.SessionsVerdict(result, config) }
+	return a.tellDemo(result, verdict, err, config.Mode == cluster.Redirect || result.Kept())
+}
+
+// tellDemo shows how a demo ended: with err, well, or not.
+func (a *app) tellDemo(result any, verdict func() string, err error, well bool) error {
+	if err != nil {
+		fmt.Fprintln(a.stderr, verdict())
+		return err
+	}
+	if a.json {
+		err = json.NewEncoder(a.stdout).Encode(result)
+	} else {
+		_, err = fmt.Fprintln(a.stdout, verdict())
+	}
+	if err == nil && !well {
+		return errQuiet
+	}
+	return err
 }

@@ -25,7 +25,7 @@ Modes:
 With --wait it returns once the pause has taken hold: the group's listener rules
 are moved, and obeyed for DETOUR_RULE_SETTLE, each node has seen the pause, has
 nothing in flight (in a drain: no sessions either, until --deadline), and nothing
-arrives any more. A node that leaves is waited for no longer; one that is silent
+arrives any more; on hold what arrives waits. A node that leaves is waited for no longer; one that is silent
 is, for it may still serve what it has. It ends with 3 at --timeout, with 4 when
 the pause is resumed, replaced or ends meanwhile, and with 1 when a node counts
 nothing, so that nobody can tell. In all these cases but 4 the pause stands.`

@@ -28,8 +28,8 @@ type waitFlags struct {
 }
 
 func (w *waitFlags) add(f *pflag.FlagSet) {
-	f.BoolVar(&w.wait, "wait", false, "return once nothing is under way at the nodes, and nothing arrives any more")
-	f.DurationVar(&w.quiet, "quiet", 2*time.Second, "with --wait: for how long nothing may arrive (or 5 times the mean gap between two requests before, at most 30s, if that is longer)")
+	f.BoolVar(&w.wait, "wait", false, "return once nothing is under way at the nodes, and nothing arrives any more (on hold: is let in)")
+	f.DurationVar(&w.quiet, "quiet", 2*time.Second, "with --wait, but for --mode hold: for how long nothing may arrive (or 5 times the mean gap between two requests before, at most 30s, if that is longer)")
 	f.DurationVar(&w.timeout, "timeout", 10*time.Minute, "with --wait: end with 3 after this long")
 }
 
@@ -101,7 +101,7 @@ func (a *app) ended(target string, r *wait.Result, limit time.Duration) error {
 	switch r.State {
 	case wait.Done:
 		if !a.json {
-			fmt.Fprintf(a.stdout, "quiet after %.1fs: nothing is under way at %d nodes, and nothing arrives\n", float64(r.WaitedMS)/1000, len(r.Nodes))
+			fmt.Fprintf(a.stdout, "quiet after %.1fs: nothing is under way at %d nodes\n", float64(r.WaitedMS)/1000, len(r.Nodes))
 		}
 		return nil
 	case wait.TimedOut:

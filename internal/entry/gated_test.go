@@ -42,6 +42,23 @@ func TestTheApplicationIsStoppedWhenNothingIsInFlightAndNothingArrives(t *testin
 	assert.NotEmpty(t, r.says("got terminated"))
 }
 
+// A drain that does not succeed is no reason not to stop, nor to stay in the registry
+// (MODCLUSTER-596).
+func TestARequestThatNeverEndsKeepsNobodyFromTheEnd(t *testing.T) {
+	registry, server := open(t)
+	r := startGated(t, server.URL, "--drain-timeout", "500ms")
+	awaitReport(t, registry, cluster.Active)
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	clients.Go(func() { r.tell("/long-work") })
+	r.await("working")
+	r.signal(syscall.SIGTERM)
+	assert.Equal(t, 0, r.code())
+	r.logged("1 requests in flight")
+	assert.NotEmpty(t, r.says("got terminated"))
+	assert.Equal(t, []string{"node.registered active", "node.reported paused", "node.left"}, events(t, server))
+}
+
 func TestAPauseWithholdsTheGOUntilItEnds(t *testing.T) {
 	for mode, withheld := range map[cluster.Mode]bool{cluster.Redirect: true, cluster.Hold: true, cluster.Stop: true, cluster.Drain: false} {
 		t.Run(string(mode), func(t *testing.T) {

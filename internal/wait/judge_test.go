@@ -64,6 +64,12 @@ func TestANodeIsQuiet(t *testing.T) {
 		{"where that is longer", 2 * time.Second, 3, func(_ *command.NodeLook, f *cluster.Figures, _ cluster.Millis) { f.Gap = 401 }},
 		{"but at most 30 s", 2 * time.Second, 30, func(_ *command.NodeLook, f *cluster.Figures, _ cluster.Millis) { f.Gap = 6001 }},
 		{"unless more is asked for", 40 * time.Second, 40, func(_ *command.NodeLook, f *cluster.Figures, _ cluster.Millis) { f.Gap = 6001 }},
+		{"on hold though requests come on: they wait", 2 * time.Second, 3, func(n *command.NodeLook, f *cluster.Figures, ms cluster.Millis) {
+			n.Mode, f.Arrivals = cluster.Hold, int64(ms)
+			if ms < 3000 {
+				f.InFlight = 1
+			}
+		}},
 		{"counted from the last arrival", 2 * time.Second, 6, func(_ *command.NodeLook, f *cluster.Figures, ms cluster.Millis) {
 			f.Arrivals = min(int64(ms), 3500)
 		}},
@@ -89,8 +95,8 @@ func TestANodeIsQuiet(t *testing.T) {
 				n.Mode = cluster.Drain
 			}
 		}},
-		{"whatever sessions it has, where they have gone to peers", 2 * time.Second, 2, func(_ *command.NodeLook, f *cluster.Figures, _ cluster.Millis) { f.Sessions = 12 }},
-		{"never while a drain has sessions and no deadline", 2 * time.Second, 120, func(n *command.NodeLook, f *cluster.Figures, _ cluster.Millis) {
+		{"whatever sessions it has, where they have gone to peers (oracle/weblogic-kubernetes-operator#3295)", 2 * time.Second, 2, func(_ *command.NodeLook, f *cluster.Figures, _ cluster.Millis) { f.Sessions = 12 }},
+		{"never while a drain has sessions and no deadline (oracle/weblogic-kubernetes-operator#3295)", 2 * time.Second, 120, func(n *command.NodeLook, f *cluster.Figures, _ cluster.Millis) {
 			n.Mode, f.Sessions = cluster.Drain, 1
 		}},
 		{"when a new start of it has seen the pause too (resque/resque#1485)", 2 * time.Second, 7, func(n *command.NodeLook, f *cluster.Figures, ms cluster.Millis) {

@@ -107,7 +107,11 @@ func (t *trail) busy(quiet time.Duration) string {
 	if f.Sessions > 0 && t.last.Mode == cluster.Drain {
 		left = append(left, fmt.Sprintf("%d sessions", f.Sessions))
 	}
-	if need, still := gate.Needed(quiet, f.Gap), t.still(); still < need && len(left) == 0 {
+	need, still := gate.Needed(quiet, f.Gap), t.still()
+	if t.last.Mode == cluster.Hold {
+		need = 0 // however many come to wait: none is let in
+	}
+	if still < need && len(left) == 0 {
 		left = append(left, fmt.Sprintf("nothing has arrived for %s of %s", still.Round(100*time.Millisecond), need))
 	}
 	return strings.Join(left, ", ")

@@ -161,16 +161,23 @@ func TestTheHandlerThatBeganIsNotRedirected(t *testing.T) {
 	})
 }
 
-// The gate leaves the body to whoever answers (caddyserver/caddy#5454).
+// The gate leaves the body to whoever answers.
 func TestTheBodyIsNotReadBeforeTheDecision(t *testing.T) {
-	w := newWorld(t, "n1", "n2")
-	w.pause("node:n1", cluster.Pause{})
-	_, h := w.guarded()
-	body := strings.NewReader(strings.Repeat("x", 100_000))
-	a := httptest.NewRecorder()
-	h.ServeHTTP(a, send("POST", "/", body))
-	assert.Equal(t, 307, a.Code)
-	assert.Equal(t, 100_000, body.Len())
-	assert.Contains(t, a.Body.String(), "method and body included", "for clients that do not follow (golang/go#73439)")
-	assert.Empty(t, a.Header().Get("Retry-After"))
+	for name, size := range map[string]int{
+		"one that a proxy could not send twice (caddyserver/caddy#5454)":             100_000,
+		"one too large for a proxy to keep, or for a function (superfly/litefs#433)": 1_500_000,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "n1", "n2")
+			w.pause("node:n1", cluster.Pause{})
+			_, h := w.guarded()
+			body := strings.NewReader(strings.Repeat("x", size))
+			a := httptest.NewRecorder()
+			h.ServeHTTP(a, send("POST", "/", body))
+			assert.Equal(t, 307, a.Code)
+			assert.Equal(t, size, body.Len())
+			assert.Contains(t, a.Body.String(), "method and body included", "for clients that do not follow (golang/go#73439)")
+			assert.Empty(t, a.Header().Get("Retry-After"))
+		})
+	}
 }

@@ -61,7 +61,7 @@ func TestWhoIsLetIn(t *testing.T) {
 		{"not with one that has ended", func(w *world) { w.pause("node:n1", cluster.Pause{Mode: cluster.Stop}) }, "GET", []string{"Cookie", "detour-pass=" + redirect.SignPass(passKey, "n1", later(-time.Minute))}, 307},
 		{"a WebSocket is not redirected", func(w *world) { w.pause("node:n1", cluster.Pause{}) }, "GET", []string{"Connection", "keep-alive, Upgrade", "Upgrade", "websocket"}, 503},
 		{"another upgrade is", func(w *world) { w.pause("node:n1", cluster.Pause{}) }, "GET", []string{"Connection", "Upgrade", "Upgrade", "h2c"}, 307},
-		{"a preflight is answered (whatwg/fetch#204)", func(w *world) { w.pause("node:n1", cluster.Pause{}) }, "OPTIONS", []string{"Origin", "https://example.com", "Access-Control-Request-Method", "PUT"}, 204},
+		{"a preflight is answered (whatwg/fetch#204, ashleysommer/sanic-cors#39)", func(w *world) { w.pause("node:n1", cluster.Pause{}) }, "OPTIONS", []string{"Origin", "https://example.com", "Access-Control-Request-Method", "PUT"}, 204},
 		{"all where nobody else is left", func(w *world) { w.pause("all", cluster.Pause{}) }, "GET", nil, 200},
 		{"in drain too", func(w *world) { w.pause("all", cluster.Pause{Mode: cluster.Drain}) }, "GET", nil, 200},
 		{"but nobody in stop", func(w *world) { w.pause("all", cluster.Pause{Mode: cluster.Stop}) }, "GET", nil, 503},

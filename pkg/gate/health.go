@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/detourhq/detour/pkg/cluster"
 )
 
 // isHealthCheck reports whether r is a load balancer's own: it names itself, and
@@ -16,12 +18,15 @@ func isHealthCheck(r *http.Request) bool {
 
 // health answers a load balancer: 503 from the moment of the node's pause, and
 // while it starts, so that it is taken out; and else as well does. nil means 200.
+// A node in drain is well until its last session has ended: a load balancer with
+// stickiness binds the sessions of a target that it takes out to other targets
+// (AWS, "Sticky sessions for your Application Load Balancer").
 func (g *Gate) health(w http.ResponseWriter, r *http.Request, well http.Handler) {
 	st := g.state.Load()
 	st.stamp(w)
 	status, body := http.StatusOK, `{"status":"ok"}`
 	switch {
-	case st.whole.mode != "":
+	case st.whole.mode != "" && (st.whole.mode != cluster.Drain || g.Figures().Sessions == 0):
 		status, body = http.StatusServiceUnavailable, `{"status":"paused"}`
 	case st.whole.starting:
 		status, body = http.StatusServiceUnavailable, `{"status":"starting"}`

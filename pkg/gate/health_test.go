@@ -42,3 +42,24 @@ func TestHealth(t *testing.T) {
 		})
 	}
 }
+
+// A load balancer with stickiness gives the sessions of an ill target to others.
+func TestANodeInDrainIsWellUntilItsLastSessionHasEnded(t *testing.T) {
+	w := newWorld(t, "n1", "n2")
+	sessions := int64(1)
+	g, h := w.guarded(func(c *Config) { c.Sessions = func() int64 { return sessions } })
+	health := func() int { return ask(h, "GET", "/_health").Code }
+	look := func(p cluster.Pause) int {
+		w.pause("node:n1", p)
+		assert.NoError(t, g.Look(t.Context()))
+		return health()
+	}
+	assert.Equal(t, 200, look(cluster.Pause{Mode: cluster.Drain}))
+	sessions = 0
+	assert.Equal(t, 503, health())
+	sessions = 1
+	for _, mode := range []cluster.Mode{cluster.Redirect, cluster.Hold, cluster.Stop} {
+		assert.Equal(t, 503, look(cluster.Pause{Mode: mode}), "no session stays in mode %s", mode)
+	}
+	assert.Equal(t, 503, look(cluster.Pause{Mode: cluster.Drain, Deadline: 1}), "nor past the deadline")
+}

@@ -103,8 +103,8 @@ func TestADeepHealthCheckAsksTheRegistry(t *testing.T) {
 	}
 }
 
-// whatwg/fetch#204, digiaonline/lumen-cors#66, adamchainz/django-cors-headers#17:
-// a redirect in answer to a preflight is a network error.
+// whatwg/fetch#204, ashleysommer/sanic-cors#39, digiaonline/lumen-cors#66,
+// adamchainz/django-cors-headers#17: a redirect in answer to a preflight is a network error.
 func TestPreflightsAreAnswered(t *testing.T) {
 	mine := func(c *Config) { c.CORSOrigins = []string{"https://mine.example"} }
 	credentials := func(c *Config) { c.CORSCredentials = true }

@@ -146,8 +146,10 @@ func TestNoContextAndNobody(t *testing.T) {
 		{"a context that is served", nodes(shop), "/shop/x", 307},
 		{"a path that no node knows", nodes(shop), "/shopping", 404},
 		{"a path that a group knows", grouped(nodes(shop), cluster.Group{ID: "blue", Paths: []string{"/blog"}}), "/blog", 503},
-		{"a path that only a paused node knows", nodes(shop, well("n2", "blue", contexts("/blog"), status(cluster.Paused))), "/blog", 503},
+		{"a path that only a paused node knows (middlewaremagic.com/weblogic/?p=4567)", nodes(shop, well("n2", "blue", contexts("/blog"), status(cluster.Paused))), "/blog", 503},
 		{"a path that no node knows, and nobody is offered", nodes(well("n1", "blue", contexts("/shop"), status(cluster.Paused))), "/x", 503},
+		{"a path of a group that is paused", covered(nodes(shop), "group:blue", cluster.Pause{Mode: cluster.Redirect}), "/shop/x", 503},
+		{"a node that is starting, and serves no context yet (WFLY-16383)", nodes(well("n1", "blue", status(cluster.Starting))), "/shop", 503},
 		{"nobody at all (wildfly/wildfly#15563)", nodes(), "/shop", 503},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func TestARequestFollowsItsSession(t *testing.T) {
 		{"a client without one goes to a peer at once", blue(), get("/x"), g1 + "/x"},
 		{"a name that contains the cookie's (MODCLUSTER-461, modcluster/mod_cluster#153)", blue(), get("/x", "Cookie: XJSESSIONID=abc.n1; JSESSIONID2=abc.n1"), g1 + "/x"},
 		{"a name in other letters", blue(), get("/x", "Cookie: jsessionid=abc.n1"), g1 + "/x"},
-		// ansible/ansible#37591, oracle/weblogic-kubernetes-operator#2635
+		// ansible/ansible#37591, oracle/weblogic-kubernetes-operator#2635, #3295
 		{"not past the deadline", over(cluster.Affinity{}), get("/x", "Cookie: JSESSIONID=abc.n1"), g1 + "/x"},
 		{"nobody is gone back to", blue(), get("/x?detour="+state(1, now, "b1"), "Cookie: JSESSIONID=abc.n1"), g1 + "/x"},
 		{"by the path, which holds the session from now on", blue(), get("/x;jsessionid=abc.n1"), b1 + "/x;jsessionid=abc.n1"},

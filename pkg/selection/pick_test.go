@@ -41,14 +41,14 @@ func TestWorstWins(t *testing.T) {
 		{"nor one that says it is paused", well("n", "g", status(cluster.Paused)), nil, Query{}, false},
 		{"nor overloaded", well("n", "g", status(cluster.Overloaded)), nil, Query{}, false},
 		{"nor in error", well("n", "g", status(cluster.Faulty)), nil, Query{}, false},
-		{"nor inactive", well("n", "g", status(cluster.Inactive)), nil, Query{}, false},
+		{"nor inactive, without being in error (modcluster/mod_cluster#244)", well("n", "g", status(cluster.Inactive)), nil, Query{}, false},
 		{"nor with a word that nobody knows", well("n", "g", status("ACTIVE")), nil, Query{}, false},
 		{"nor one without a report", well("n", "g", status("")), nil, Query{}, false},
 		{"paused in the context asked for", well("n", "g", in("/", cluster.Paused)), nil, Query{}, false},
 		{"paused in another", well("n", "g", in("/shop", cluster.Paused)), nil, Query{}, true},
 		{"active in the context, paused as a whole", well("n", "g", status(cluster.Paused), in("/", cluster.Active)), nil, Query{}, false},
 
-		{"a pause on the node", well("n", "g"), paused(cluster.NodeTarget("n"), cluster.Pause{Mode: cluster.Redirect}), Query{}, false},
+		{"a pause on the node, which says it is active (haproxy/haproxy#1176)", well("n", "g"), paused(cluster.NodeTarget("n"), cluster.Pause{Mode: cluster.Redirect}), Query{}, false},
 		{"on another node", well("n", "g"), paused(cluster.NodeTarget("m"), cluster.Pause{Mode: cluster.Redirect}), Query{}, true},
 		{"on its group", well("n", "g"), paused(cluster.GroupTarget("g"), cluster.Pause{Mode: cluster.Stop}), Query{}, false},
 		{"on another group", well("n", "g"), paused(cluster.GroupTarget("n"), cluster.Pause{Mode: cluster.Stop}), Query{}, true},
@@ -104,6 +104,7 @@ func TestOrderOfGroups(t *testing.T) {
 	blue, green, spare, zone := well("blue1", "blue"), well("green1", "green"), well("spare1", "spare"), well("zone1", "zone")
 	as := func(n cluster.Node, change func(*cluster.Node)) cluster.Node { change(&n); return n }
 	down := func(n cluster.Node) cluster.Node { return as(n, status(cluster.Faulty)) }
+	resting := func(n cluster.Node) cluster.Node { return as(n, status(cluster.Paused)) }
 	reserve := func(n cluster.Node) cluster.Node { return as(n, role(cluster.Standby)) }
 	nothing := func(n cluster.Node) cluster.Node { return as(n, weight(0)) }
 
@@ -122,6 +123,7 @@ func TestOrderOfGroups(t *testing.T) {
 		{"to the end", []cluster.Node{down(blue), down(green), down(spare), reserve(zone)}, "zone1"},
 		{"no weight comes after any weight elsewhere", []cluster.Node{nothing(blue), down(green), down(spare), zone}, "zone1"},
 		{"but before standby", []cluster.Node{reserve(blue), reserve(green), reserve(spare), nothing(zone)}, "zone1"},
+		{"once all others are paused (modcluster/mod_cluster#95)", []cluster.Node{resting(blue), resting(green), resting(spare), reserve(zone)}, "zone1"},
 		{"nobody is left", []cluster.Node{down(blue), down(green), down(spare), down(zone)}, "(nobody)"},
 	} {
 		s := nodes(c.nodes...)

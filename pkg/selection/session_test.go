@@ -76,7 +76,7 @@ func TestWhoTakesASession(t *testing.T) {
 		{"one whose context is drained", paused(contextTarget("b2", "/shop"), drain), Query{Path: "/shop"}, []string{"r2"}, "b2 b2"},
 		{"a redirected context lets nobody stay", paused(contextTarget("b2", "/shop"), mode(cluster.Redirect)), Query{Path: "/shop"}, []string{"r2"}, "- b2"},
 		{"in another context they do", paused(contextTarget("b2", "/shop"), mode(cluster.Redirect)), Query{Path: "/x"}, []string{"r2"}, "b2 b2"},
-		// ansible/ansible#37591, oracle/weblogic-kubernetes-operator#2635
+		// ansible/ansible#37591, oracle/weblogic-kubernetes-operator#2635, #3295
 		{"a millisecond before the deadline", paused(b1, until(now+1)), Query{}, []string{"r1"}, "b1 b1"},
 		{"not at the deadline", paused(b1, until(now)), Query{}, []string{"r1"}, "- b1"},
 		{"without a deadline for as long as it takes", paused(b1, until(0)), Query{}, []string{"r1"}, "b1 b1"},

@@ -9,8 +9,11 @@ def gate(path, patience=15):
         s.settimeout(patience)
         try:
             s.connect(path)
-        except OSError:
+        except (FileNotFoundError, ConnectionRefusedError):
             yield True  # no agent: then nobody pauses this node either
+            return
+        except OSError:
+            yield False  # the agent cannot be asked
             return
         try:
             go = s.recv(1) == b"G"
