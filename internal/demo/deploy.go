@@ -162,7 +162,7 @@ func (d *deployment) steady(ctx context.Context) error {
 // awaitOut waits until the load balancer has taken n out.
 func (d *deployment) awaitOut(ctx context.Context, n *traffic.Node) error {
 	return await(ctx, d.config.pace.limit, n.ID+" was not taken out by the load balancer", func() string {
-		if h := d.health(n); h.State != localalb.StateUnhealthy {
+		if h := d.health(n.Group, n.Address); h.State != localalb.StateUnhealthy {
 			return fmt.Sprintf("it is %s", h.State)
 		}
 		return ""

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-
 	"github.com/detourhq/detour/internal/localalb"
 	"github.com/detourhq/detour/internal/locallambda"
 	"github.com/detourhq/detour/internal/traffic"
@@ -30,12 +28,9 @@ const (
 // startDetour opens the registry, has the nodes join it and starts the redirect
 // function.
 func (w *world) startDetour(ctx context.Context) error {
-	address, err := w.registryURL()
-	if err != nil {
-		return err
-	}
 	name := clusterName()
-	if err := w.openRegistry(ctx, address, name); err != nil {
+	address, err := w.openRegistry(ctx, w.config.RedisURL, name)
+	if err != nil {
 		return err
 	}
 	for _, g := range groups {
@@ -50,42 +45,6 @@ func (w *world) startDetour(ctx context.Context) error {
 		}
 	}
 	return w.startFunction(ctx, address, name)
-}
-
-// registryURL returns the URL of the registry that was given, or else of an
-// embedded one.
-func (w *world) registryURL() (string, error) {
-	if w.config.RedisURL != "" {
-		return w.config.RedisURL, nil
-	}
-	embedded, err := miniredis.Run()
-	if err != nil {
-		return "", fmt.Errorf("start embedded registry: %w", err)
-	}
-	w.atEnd(func(context.Context) error { embedded.Close(); return nil })
-	return "redis://" + embedded.Addr(), nil
-}
-
-func (w *world) openRegistry(ctx context.Context, address, name string) error {
-	client, err := cluster.Dial(address, registryBudget)
-	if err != nil {
-		return fmt.Errorf("open registry: %w", err)
-	}
-	registry, err := cluster.NewRegistry(client, name)
-	if err != nil {
-		return fmt.Errorf("open registry: %w", err)
-	}
-	w.registry = registry
-	w.atEnd(func(context.Context) error { return registry.Close() })
-	began, err := registry.Time(ctx)
-	if err != nil {
-		return fmt.Errorf("open registry: %w", err)
-	}
-	if w.config.RedisURL == "" {
-		return nil // it goes as a whole
-	}
-	w.atEnd(func(ctx context.Context) error { return registry.Erase(ctx, began) })
-	return nil
 }
 
 // recordGroup tells the redirect function which requests mean group.

@@ -5,14 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/detourhq/detour/internal/localalb"
 	"github.com/detourhq/detour/internal/traffic"
-	"github.com/detourhq/detour/pkg/cluster"
 )
 
 // groups are the two groups of the demo. They belong to one service, and stand
@@ -22,23 +19,16 @@ var groups = []string{"blue", "green"}
 // world is everything that the clients talk to. Without Detour it has no
 // registry.
 type world struct {
-	config   Config
-	phase    func(string) // is told what begins
-	balancer *localalb.LoadBalancer
-	registry *cluster.Registry
-	nodes    []*traffic.Node // by group, then by number
-
-	undo []func(context.Context) error // clean-up, in the order in which it was set up
+	stage
+	config Config
+	nodes  []*traffic.Node // by group, then by number
 }
-
-// closeLimit bounds the whole clean-up.
-const closeLimit = 10 * time.Second
 
 // newWorld starts everything that c asks for, and waits until it is healthy.
 // phase is told what begins, now and during a deployment. The caller must close
 // the world.
 func newWorld(ctx context.Context, c Config, phase func(string)) (*world, error) {
-	w := &world{config: c, phase: phase}
+	w := &world{stage: stage{phase: phase}, config: c}
 	if err := w.setUp(ctx); err != nil {
 		return nil, errors.Join(err, w.close(ctx))
 	}
@@ -71,28 +61,11 @@ func (w *world) setUp(ctx context.Context) error {
 	return nil
 }
 
-// close ends and removes everything, also when ctx has ended.
-func (w *world) close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
-	defer cancel()
-	var errs []error
-	for _, undo := range slices.Backward(w.undo) {
-		errs = append(errs, undo(ctx))
-	}
-	w.undo = nil
-	return errors.Join(errs...)
-}
-
-// atEnd has undo called when the world is closed, before what is there already.
-func (w *world) atEnd(undo func(context.Context) error) { w.undo = append(w.undo, undo) }
-
-// startNodes starts every node as version 1, each on a host of its own from
-// 127.0.0.2 on.
+// startNodes starts every node as version 1.
 func (w *world) startNodes(ctx context.Context) error {
 	for _, g := range groups {
 		for i := range w.config.Nodes {
-			host := net.IPv4(127, 0, 0, byte(2+len(w.nodes))).String()
-			n := &traffic.Node{ID: fmt.Sprintf("%s-%d", g, i+1), Group: g, Address: net.JoinHostPort(host, "0")}
+			n := &traffic.Node{ID: fmt.Sprintf("%s-%d", g, i+1), Group: g, Address: addressOf(len(w.nodes))}
 			if err := n.Start(ctx, 1); err != nil {
 				return err
 			}
@@ -105,24 +78,21 @@ func (w *world) startNodes(ctx context.Context) error {
 
 // startBalancer starts the load balancer, with a target group for each group.
 func (w *world) startBalancer(ctx context.Context) error {
-	balancer, err := localalb.New(localalb.Config{})
-	if err != nil {
+	if err := w.openBalancer(); err != nil {
 		return err
 	}
-	w.balancer = balancer
-	w.atEnd(func(context.Context) error { return balancer.Close() })
 	for _, g := range groups {
 		health := localalb.HealthCheck{Path: traffic.HealthPath, Interval: w.config.pace.check, HealthyThreshold: 2, UnhealthyThreshold: 2}
-		if err := balancer.AddHTTPGroup(g, localalb.HTTPGroup{Health: health}); err != nil {
+		if err := w.balancer.AddHTTPGroup(g, localalb.HTTPGroup{Health: health}); err != nil {
 			return err
 		}
 		for _, n := range w.nodesOf(g) {
-			if err := balancer.Register(g, n.Address); err != nil { //nolint:contextcheck // health checks live until Close
+			if err := w.balancer.Register(g, n.Address); err != nil { //nolint:contextcheck // health checks live until Close
 				return err
 			}
 		}
 	}
-	return balancer.Start(ctx)
+	return w.balancer.Start(ctx)
 }
 
 // addRule sends what is meant for group to its nodes.
@@ -162,24 +132,13 @@ func (w *world) nodesOf(group string) []*traffic.Node {
 	return found
 }
 
-// health returns the state in which the load balancer sees n.
-func (w *world) health(n *traffic.Node) localalb.TargetHealth {
-	targets, _ := w.balancer.Health(n.Group) // the group is there
-	for _, t := range targets {
-		if t.Target == n.Address {
-			return t
-		}
-	}
-	return localalb.TargetHealth{State: localalb.StateUnused}
-}
-
 // awaitHealthy waits until the load balancer sees all nodes healthy. name is for
 // the error.
 func (w *world) awaitHealthy(ctx context.Context, name string, nodes []*traffic.Node) error {
 	return await(ctx, w.config.pace.limit, name+" did not get healthy", func() string {
 		var ill []string
 		for _, n := range nodes {
-			if h := w.health(n); h.State != localalb.StateHealthy {
+			if h := w.health(n.Group, n.Address); h.State != localalb.StateHealthy {
 				ill = append(ill, strings.TrimSpace(fmt.Sprintf("%s is %s %s", n.ID, h.State, h.Reason)))
 			}
 		}

@@ -15,7 +15,7 @@
 //     its target, because net/http forgets the Host header.
 //   - A reason phrase is always the standard one.
 //
-// Not simulated: TLS and HTTP/2 listeners, gRPC, stickiness, rule transforms,
-// authentication, WAF, slow start, availability zones, and the seconds that a
-// rule change takes to spread.
+// Not simulated: TLS and HTTP/2 listeners, gRPC, stickiness by an application's
+// cookie or to a target group, rule transforms, authentication, WAF, slow start,
+// availability zones, and the seconds that a rule change takes to spread.
 package localalb

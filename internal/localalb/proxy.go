@@ -27,7 +27,7 @@ func newTransport(cfg Config) *http.Transport {
 
 // serve sends x to a target and streams the answer back.
 func (g *httpGroup) serve(x *exchange) {
-	addr, ok := g.pick()
+	addr, ok := g.pick(x.r)
 	if !ok {
 		x.fail(http.StatusServiceUnavailable, "", "no registered target")
 		return
@@ -42,6 +42,7 @@ func (g *httpGroup) serve(x *exchange) {
 		Rewrite:       func(p *httputil.ProxyRequest) { x.rewrite(p.Out, addr) },
 		ModifyResponse: func(res *http.Response) error {
 			x.rec.TargetStatus, x.rec.Status = res.StatusCode, res.StatusCode
+			g.sticky.bind(res.Header, addr, x.r.TLS != nil)
 			return nil
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { x.unreachable(err) },

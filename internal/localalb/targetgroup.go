@@ -17,6 +17,11 @@ type HTTPGroup struct {
 	// draining; 0 means 300 s. It gets no new requests in that time, and those
 	// in flight are never cut off.
 	DeregistrationDelay time.Duration
+
+	// StickyFor binds each client to a target by a cookie of the load balancer's,
+	// AWSALB, for this long after its last request (stickiness.type lb_cookie),
+	// unless the target gets unhealthy or is deregistered. 0 means no stickiness.
+	StickyFor time.Duration
 }
 
 // AddHTTPGroup adds a target group without targets. The error reports an
@@ -32,6 +37,7 @@ func (lb *LoadBalancer) AddHTTPGroup(name string, g HTTPGroup) error {
 		lb: lb, name: name, delay: or(g.DeregistrationDelay, 300*time.Second),
 		checker:   checker{lb: lb, group: name, HealthCheck: check, codes: codes},
 		transport: newTransport(lb.cfg),
+		sticky:    newSticky(g.StickyFor, lb.cfg.Now),
 	})
 }
 
@@ -52,6 +58,7 @@ type httpGroup struct {
 	delay     time.Duration
 	checker   checker
 	transport *http.Transport
+	sticky    *sticky
 
 	mu      sync.Mutex // guards the following
 	used    bool
@@ -142,9 +149,10 @@ func (g *httpGroup) find(addr string) int {
 	return slices.IndexFunc(g.targets, func(t *target) bool { return t.addr == addr })
 }
 
-// pick returns the next healthy target in turn. If none is healthy, all that
-// are registered take turns (fail open). ok is false if none is registered.
-func (g *httpGroup) pick() (addr string, ok bool) {
+// pick returns the target that r's client is bound to, or else the next healthy one
+// in turn. If none is healthy, all that are registered will do (fail open). ok is
+// false if none is registered.
+func (g *httpGroup) pick(r *http.Request) (addr string, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var healthy, registered []string
@@ -162,6 +170,9 @@ func (g *httpGroup) pick() (addr string, ok bool) {
 	}
 	if len(pool) == 0 {
 		return "", false
+	}
+	if addr, ok := g.sticky.bound(r, pool); ok {
+		return addr, true
 	}
 	g.turn++
 	return pool[g.turn%len(pool)], true

@@ -44,7 +44,7 @@ type Node struct {
 
 // Start listens on the node's address and serves as version.
 func (n *Node) Start(ctx context.Context, version int) error {
-	listener, err := listen(ctx, n.Address)
+	listener, err := Listen(ctx, n.Address)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", n.ID, err)
 	}
@@ -56,9 +56,9 @@ func (n *Node) Start(ctx context.Context, version int) error {
 	return nil
 }
 
-// listen falls back to 127.0.0.1, for a port that is still open, where the
-// system has no other loopback addresses.
-func listen(ctx context.Context, address string) (net.Listener, error) {
+// Listen listens on address, which is on loopback. It falls back to 127.0.0.1, for
+// a port that is still open, where the system has no other loopback addresses.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if _, port, _ := net.SplitHostPort(address); port == "0" && errors.Is(err, syscall.EADDRNOTAVAIL) {

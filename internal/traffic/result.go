@@ -70,7 +70,12 @@ func seconds(d time.Duration) float64 { return float64(d.Round(time.Millisecond)
 
 // withTimes fills in the percentiles.
 func (r Result) withTimes(times []time.Duration) Result {
-	sorted := slices.Sorted(slices.Values(times))
-	r.P50MS, r.P99MS = percentile(sorted, 50), percentile(sorted, 99)
+	r.P50MS, r.P99MS = Percentiles(times)
 	return r
+}
+
+// Percentiles returns the 50th and the 99th percentile of times, in milliseconds.
+func Percentiles(times []time.Duration) (p50, p99 float64) {
+	sorted := slices.Sorted(slices.Values(times))
+	return percentile(sorted, 50), percentile(sorted, 99)
 }
