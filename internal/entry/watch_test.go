@@ -89,7 +89,7 @@ func TestAPausedNodeIsNotAsked(t *testing.T) {
 		time.AfterFunc(9500*time.Millisecond, func() { e.Watch.Obey(agent.Cover{}) })
 		e.begin(t.Context())
 		time.Sleep(12500 * time.Millisecond)
-		assert.Equal(t, []string{"12 s: error answer 500"}, n.words)
 		assert.True(t, e.settle(), "the node is registered, and nobody changes its status any more")
+		assert.Equal(t, []string{"12 s: error answer 500"}, n.words)
 	})
 }
