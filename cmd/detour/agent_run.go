@@ -113,7 +113,8 @@ func (f *agentFlags) openGate(ctx context.Context, node string, log *slog.Logger
 	if err != nil {
 		return nil, nil, err
 	}
-	return entry.NewValve(socket, node, log), func() { _ = socket.Close() }, nil
+	ctx, cancel := context.WithCancel(ctx)
+	return entry.NewValve(ctx, socket, node, f.quiet, log), func() { cancel(); _ = socket.Close() }, nil
 }
 
 // orders returns the signals for an entry. The end of ctx counts as one, unless a

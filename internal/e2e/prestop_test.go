@@ -29,6 +29,7 @@ const (
 // (kubernetes-sigs/aws-load-balancer-controller#1064 and #2106,
 // aws/amazon-ecs-agent#2316, aws/aws-node-termination-handler#316).
 func TestNothingArrivesOnceThePreStopHasReturned(t *testing.T) {
+	t.Parallel() // it mostly waits
 	const rate = 500
 	s := newShop(t)
 	s.launch("stays", "127.0.0.11", true)

@@ -24,6 +24,7 @@ import (
 // wait until nothing is in flight, and so no client sees more of it than a wait. That
 // is what the service that this gate is modelled on was made for.
 func TestADatabaseIsReplacedAndClientsOnlyWait(t *testing.T) {
+	t.Parallel() // it mostly waits
 	o := newOffice(t)
 	for _, row := range []struct {
 		name  string

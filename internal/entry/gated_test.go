@@ -71,6 +71,9 @@ func TestAPauseWithholdsTheGOUntilItEnds(t *testing.T) {
 				s, err := registry.Snapshot(t.Context(), time.Now)
 				return err == nil && s.Nodes[0].Figures != nil && s.Nodes[0].Figures.SeenEpoch >= pause.Epoch
 			}, patience, tick, "the node says that it obeys")
+			if mode == cluster.Redirect {
+				r.logged("withholds the GO")
+			}
 			var clients sync.WaitGroup
 			defer clients.Wait()
 			clients.Go(func() { r.tell("/work") })

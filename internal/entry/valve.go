@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,20 +24,29 @@ type socket interface {
 // request its GO: what is behind the application can be worked on, and what waits
 // goes on at the resume.
 //
-// It is paused while a pause of mode redirect, hold or stop covers the node, or the
-// node says itself that it is paused. Not so in mode drain until its deadline: the
-// gate cannot tell sessions, and those that stay must be served. Nor by the pause
-// with which the node ends: no resume follows it, so that what waited would be lost.
+// It is paused at once by a pause of mode hold or stop. One of mode redirect, or the
+// node's own word, pauses it when the node is quiet: until then load balancers that
+// have not noticed send what nobody else would answer. Mode drain does not, until its
+// deadline: the gate cannot tell sessions, and those that stay must be served. Nor
+// does the pause with which the node ends: no resume follows it, so that what waited
+// would be lost.
 type Valve struct {
 	socket socket
 	node   string
+	least  time.Duration // see [gate.Needed]
 	log    *slog.Logger
 	ending atomic.Bool
+
+	life    context.Context
+	mu      sync.Mutex         // guards the following, and is held while the socket is set
+	forgive context.CancelFunc // ends the wait for the node to be quiet; nil if there is none
+	gap     *cluster.Millis    // the figure when the pause began; nil while there is none
 }
 
-// NewValve returns a valve for the gate of the node with that id.
-func NewValve(s socket, node string, log *slog.Logger) *Valve {
-	return &Valve{socket: s, node: node, log: log}
+// NewValve returns a valve for the gate of the node with that id, which is quiet when
+// nothing arrives for least or longer. It works until ctx ends.
+func NewValve(ctx context.Context, s socket, node string, least time.Duration, log *slog.Logger) *Valve {
+	return &Valve{socket: s, node: node, least: least, log: log, life: ctx}
 }
 
 // Obey takes a new cover of the node, see [agent.Config.OnChange].
@@ -45,9 +55,43 @@ func (v *Valve) Obey(c agent.Cover) {
 	if own && v.ending.Load() {
 		return // a pause of somebody else's that withheld the GO goes on doing so
 	}
-	v.socket.Set(c.Paused && c.Mode != cluster.Drain)
+	v.follow(c)
 	if c.Paused && v.unasked() {
 		v.log.Warn("nobody has asked the gate so far: does the application know its path? Its silence proves nothing")
+	}
+}
+
+func (v *Valve) follow(c agent.Cover) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.forgive != nil {
+		v.forgive()
+		v.forgive = nil
+	}
+	switch gap := v.socket.Figures().Gap; {
+	case !c.Paused:
+		v.gap = nil
+	case v.gap == nil:
+		v.gap = &gap
+	}
+	v.socket.Set(c.Paused && (c.Mode == cluster.Hold || c.Mode == cluster.Stop))
+	if c.Paused && c.Mode == cluster.Redirect {
+		var ctx context.Context
+		ctx, v.forgive = context.WithCancel(v.life)
+		go v.closeOnceQuiet(ctx)
+	}
+}
+
+// closeOnceQuiet withholds the GO once the node is quiet, unless ctx ends before.
+func (v *Valve) closeOnceQuiet(ctx context.Context) {
+	if v.silence(ctx, v.least, 0) != nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if ctx.Err() == nil {
+		v.log.InfoContext(ctx, "node is quiet, its gate withholds the GO from now on")
+		v.socket.Set(true)
 	}
 }
 
@@ -55,8 +99,17 @@ func (v *Valve) unasked() bool {
 	return v.socket.Figures().Arrivals == 0 && v.socket.Reporters() == 0
 }
 
-// Figures returns those of the gate.
-func (v *Valve) Figures() cluster.Figures { return v.socket.Figures() }
+// Figures returns those of the gate. The gap is that before the pause: what comes
+// during one says nothing of how often requests come.
+func (v *Valve) Figures() cluster.Figures {
+	f := v.socket.Figures()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.gap != nil {
+		f.Gap = *v.gap
+	}
+	return f
+}
 
 // end says that the node ends.
 func (v *Valve) end() { v.ending.Store(true) }
@@ -70,7 +123,7 @@ const lookEvery = 50 * time.Millisecond
 // for the rare requests of such a node, least is enough. Otherwise an error says what
 // is left when ctx ends.
 func (v *Valve) silence(ctx context.Context, least, grace time.Duration) error {
-	before := v.socket.Figures()
+	before := v.Figures()
 	if v.unasked() {
 		least = max(least, grace)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,21 +18,52 @@ import (
 
 // fake is a gate's socket whose requests are made up.
 type fake struct {
+	mu        sync.Mutex // guards paused
 	paused    bool
 	figures   func() cluster.Figures
 	reporters int
 }
 
-func (f *fake) Set(paused bool)          { f.paused = paused }
+func (f *fake) Set(paused bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.paused = paused
+}
+
+func (f *fake) isPaused() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.paused
+}
+
 func (f *fake) Figures() cluster.Figures { return f.figures() }
-func (f *fake) Reporters() int           { return f.reporters }
+
+func (f *fake) Reporters() int { return f.reporters }
+
+// journal keeps what is written to it.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
 
 func counted(f cluster.Figures) func() cluster.Figures {
 	return func() cluster.Figures { return f }
 }
 
-func newValve(f *fake, log *bytes.Buffer) *Valve {
-	return NewValve(f, "n1", slog.New(slog.NewTextHandler(log, nil)))
+func newValve(t *testing.T, f *fake, log *journal) *Valve {
+	return NewValve(t.Context(), f, "n1", 2*time.Second, slog.New(slog.NewTextHandler(log, nil)))
 }
 
 func cover(mode cluster.Mode) agent.Cover {
@@ -45,32 +77,67 @@ func TestTheGateFollowsThePauses(t *testing.T) {
 		before       bool
 		ending       bool
 		cover        agent.Cover
-		paused, said bool
+		paused, said bool // at once
+		quiet        bool // when nothing has arrived for the time that is needed
 	}{
-		{"redirect withholds the GO", false, false, cover(cluster.Redirect), true, true},
-		{"hold does", false, false, cover(cluster.Hold), true, true},
-		{"stop does", false, false, cover(cluster.Stop), true, true},
-		{"drain serves those that stay", false, false, cover(cluster.Drain), false, true},
-		{"a redirect that becomes a drain lets go", true, false, cover(cluster.Drain), false, true},
-		{"a resume lets go", true, false, agent.Cover{}, false, false},
-		{"the node's own word withholds it", false, false, own, true, true},
-		{"but not when the node ends", false, true, own, false, false},
-		{"which does not lift another's pause", true, true, own, true, false},
-		{"an operator's pause of a node that ends withholds it", false, true, cover(cluster.Redirect), true, true},
-		{"a resume of a node that ends lets go", true, true, agent.Cover{}, false, false},
+		{"redirect withholds the GO of a quiet node", false, false, cover(cluster.Redirect), false, true, true},
+		{"hold does at once", false, false, cover(cluster.Hold), true, true, true},
+		{"stop does", false, false, cover(cluster.Stop), true, true, true},
+		{"drain serves those that stay", false, false, cover(cluster.Drain), false, true, false},
+		{"a hold that becomes a drain lets go", true, false, cover(cluster.Drain), false, true, false},
+		{"a resume lets go", true, false, agent.Cover{}, false, false, false},
+		{"the node's own word is as redirect", false, false, own, false, true, true},
+		{"but not when the node ends", false, true, own, false, false, false},
+		{"which does not lift another's pause", true, true, own, true, false, true},
+		{"an operator's hold of a node that ends withholds it", false, true, cover(cluster.Hold), true, true, true},
+		{"a resume of a node that ends lets go", true, true, agent.Cover{}, false, false, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			var log bytes.Buffer
-			f := &fake{paused: row.before, figures: counted(cluster.Figures{})}
-			v := newValve(f, &log)
-			if row.ending {
-				v.end()
-			}
-			v.Obey(row.cover)
-			assert.Equal(t, row.paused, f.paused)
-			assert.Equal(t, row.said, log.Len() > 0, "that nobody asks the gate is said at a pause")
+			synctest.Test(t, func(t *testing.T) {
+				var log journal
+				f := &fake{paused: row.before, figures: counted(cluster.Figures{})}
+				v := newValve(t, f, &log)
+				if row.ending {
+					v.end()
+				}
+				v.Obey(row.cover)
+				assert.Equal(t, row.paused, f.isPaused())
+				assert.Equal(t, row.said, log.String() != "", "that nobody asks the gate is said at a pause")
+				time.Sleep(2*time.Second + 2*lookEvery)
+				assert.Equal(t, row.quiet, f.isPaused())
+			})
 		})
 	}
+}
+
+// A load balancer that lags sends requests that nobody else would answer.
+func TestARedirectServesWhatStillArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{figures: busy(10*time.Second, 0, 100)}
+		v := newValve(t, f, &journal{})
+		v.Obey(cover(cluster.Redirect))
+		time.Sleep(11 * time.Second)
+		assert.False(t, f.isPaused(), "the last arrival was a second ago")
+		assert.EqualValues(t, 100, v.Figures().Gap, "of the time before the pause")
+		time.Sleep(1500 * time.Millisecond)
+		assert.True(t, f.isPaused())
+		assert.EqualValues(t, 100, v.Figures().Gap)
+		v.Obey(agent.Cover{})
+		assert.False(t, f.isPaused())
+		assert.Greater(t, v.Figures().Gap, cluster.Millis(100))
+	})
+}
+
+func TestAResumeBeforeTheNodeIsQuietLeavesTheGateOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{figures: counted(cluster.Figures{Arrivals: 1})}
+		v := newValve(t, f, &journal{})
+		v.Obey(cover(cluster.Redirect))
+		time.Sleep(time.Second)
+		v.Obey(agent.Cover{})
+		time.Sleep(time.Minute)
+		assert.False(t, f.isPaused())
+	})
 }
 
 func TestNoWarningWhereTheGateIsAsked(t *testing.T) {
@@ -79,8 +146,8 @@ func TestNoWarningWhereTheGateIsAsked(t *testing.T) {
 		"by a reporter": {figures: counted(cluster.Figures{}), reporters: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var log bytes.Buffer
-			newValve(f, &log).Obey(cover(cluster.Redirect))
+			var log journal
+			newValve(t, f, &log).Obey(cover(cluster.Redirect))
 			assert.Empty(t, log.String())
 		})
 	}
@@ -128,7 +195,7 @@ func TestSilence(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
 				began := time.Now()
-				err := newValve(f, &bytes.Buffer{}).silence(ctx, least, grace)
+				err := newValve(t, f, &journal{}).silence(ctx, least, grace)
 				assert.InDelta(t, row.takes.Seconds(), time.Since(began).Seconds(), 2*lookEvery.Seconds())
 				if row.fails {
 					require.ErrorIs(t, err, context.DeadlineExceeded)
