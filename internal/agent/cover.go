@@ -9,7 +9,8 @@ import (
 
 // Cover is the harshest pause in force on a node as a whole: its own, which has
 // mode redirect, no epoch, and the node's id in By, or one that somebody put on
-// the node, its group or all. The zero value means that there is none.
+// the node, its group, all, or the one context that it serves. The zero value means
+// that there is none.
 type Cover struct {
 	Paused bool
 	On     cluster.Target
@@ -38,10 +39,18 @@ func (a *Agent) coverNow() Cover {
 		return c
 	}
 	now, _ := a.snapshot.Now(time.Now())
-	if on, p, ok := a.snapshot.Cover(a.self(), "", now); ok && !c.Mode.Harsher(p.Mode) {
+	if on, p, ok := a.snapshot.Cover(a.self(), a.onlyContext(), now); ok && !c.Mode.Harsher(p.Mode) {
 		return Cover{Paused: true, On: on, Pause: p}
 	}
 	return c
+}
+
+// onlyContext returns the one context that the node serves, empty if it serves several.
+func (a *Agent) onlyContext() string {
+	if contexts := a.self().ContextList(); len(contexts) == 1 {
+		return contexts[0]
+	}
+	return ""
 }
 
 // obey tells the node its cover if that is a new one.

@@ -19,6 +19,10 @@ var (
 	green = cluster.GroupTarget("green")
 )
 
+func inContext(path string) cluster.Target {
+	return cluster.Target{Kind: cluster.ContextKind, ID: "n1", Path: path}
+}
+
 func TestANodeIsToldEachNewCoverWithinASecond(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -39,9 +43,8 @@ func TestANodeIsToldEachNewCoverWithinASecond(t *testing.T) {
 			s.registry.resume(blue)
 		}, []cluster.Mode{cluster.Drain, cluster.Stop, cluster.Drain}},
 		{"one of another group", func(s *stage) { s.registry.pause(green, cluster.Stop, 0) }, nil},
-		{"one of a context is not one of the node", func(s *stage) {
-			s.registry.pause(cluster.Target{Kind: cluster.ContextKind, ID: "n1", Path: "/"}, cluster.Stop, 0)
-		}, nil},
+		{"one of its only context", func(s *stage) { s.registry.pause(inContext("/"), cluster.Hold, 0) }, []cluster.Mode{cluster.Hold}},
+		{"one of a context that it does not serve", func(s *stage) { s.registry.pause(inContext("/shop"), cluster.Stop, 0) }, nil},
 		{"its own pause and resume", func(s *stage) {
 			_ = s.agent.Pause(ctx, "deploy")
 			pass(time.Second)
@@ -79,6 +82,16 @@ func TestANodeIsToldEachNewCoverWithinASecond(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAPauseOfOneOfSeveralContextsIsNotOneOfTheNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, newFake(), func(c *agent.Config) { c.Descriptor.Contexts = []string{"/", "/shop"} })
+		s.run()
+		s.registry.pause(inContext("/shop"), cluster.Stop, 0)
+		pass(2 * time.Second)
+		assert.Empty(t, s.told())
+	})
 }
 
 func TestACoverSaysWhoAndWhy(t *testing.T) {
@@ -129,12 +142,11 @@ func TestATimedPauseEndsByTheRegistrysClock(t *testing.T) {
 }
 
 func TestFiguresAreWrittenTwiceASecondWhileSomebodyMayWait(t *testing.T) {
-	shop := cluster.Target{Kind: cluster.ContextKind, ID: "n1", Path: "/"}
-	for _, target := range []cluster.Target{n1, blue, cluster.All, shop} {
+	for _, target := range []cluster.Target{n1, blue, cluster.All, inContext("/"), inContext("/shop")} {
 		t.Run(target.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake()
-				s := newStage(t, f, func(c *agent.Config) { c.PulseEvery = time.Minute })
+				s := newStage(t, f, func(c *agent.Config) { c.PulseEvery, c.Descriptor.Contexts = time.Minute, []string{"/", "/shop"} })
 				s.run()
 				pass(5300 * time.Millisecond)
 				f.pause(target, cluster.Drain, 0)

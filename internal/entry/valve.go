@@ -27,9 +27,11 @@ type socket interface {
 // It is paused at once by a pause of mode hold or stop. One of mode redirect, or the
 // node's own word, pauses it when the node is quiet: until then load balancers that
 // have not noticed send what nobody else would answer. Mode drain does not, until its
-// deadline: the gate cannot tell sessions, and those that stay must be served. Nor
-// does the pause with which the node ends: no resume follows it, so that what waited
-// would be lost.
+// deadline: the gate cannot tell sessions, and those that stay must be served. Once
+// paused for being quiet it stays so under any further redirect.
+//
+// The end of the node lets in what only a redirect kept out: no resume follows, so
+// that what waited would be lost.
 type Valve struct {
 	socket socket
 	node   string
@@ -40,6 +42,7 @@ type Valve struct {
 	life    context.Context
 	mu      sync.Mutex         // guards the following, and is held while the socket is set
 	forgive context.CancelFunc // ends the wait for the node to be quiet; nil if there is none
+	quiet   bool               // the GO is withheld since the node is
 	gap     *cluster.Millis    // the figure when the pause began; nil while there is none
 }
 
@@ -64,21 +67,28 @@ func (v *Valve) Obey(c agent.Cover) {
 func (v *Valve) follow(c agent.Cover) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.forgive != nil {
-		v.forgive()
-		v.forgive = nil
-	}
+	v.waitNoMore()
 	switch gap := v.socket.Figures().Gap; {
 	case !c.Paused:
 		v.gap = nil
 	case v.gap == nil:
 		v.gap = &gap
 	}
-	v.socket.Set(c.Paused && (c.Mode == cluster.Hold || c.Mode == cluster.Stop))
-	if c.Paused && c.Mode == cluster.Redirect {
+	redirects := c.Mode == cluster.Redirect && !v.ending.Load()
+	v.quiet = v.quiet && redirects
+	v.socket.Set(v.quiet || c.Mode == cluster.Hold || c.Mode == cluster.Stop)
+	if redirects && !v.quiet {
 		var ctx context.Context
 		ctx, v.forgive = context.WithCancel(v.life)
 		go v.closeOnceQuiet(ctx)
+	}
+}
+
+// waitNoMore ends the wait for the node to be quiet, if there is one. The lock is held.
+func (v *Valve) waitNoMore() {
+	if v.forgive != nil {
+		v.forgive()
+		v.forgive = nil
 	}
 }
 
@@ -91,6 +101,7 @@ func (v *Valve) closeOnceQuiet(ctx context.Context) {
 	defer v.mu.Unlock()
 	if ctx.Err() == nil {
 		v.log.InfoContext(ctx, "node is quiet, its gate withholds the GO from now on")
+		v.quiet = true
 		v.socket.Set(true)
 	}
 }
@@ -112,7 +123,16 @@ func (v *Valve) Figures() cluster.Figures {
 }
 
 // end says that the node ends.
-func (v *Valve) end() { v.ending.Store(true) }
+func (v *Valve) end() {
+	v.ending.Store(true)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.waitNoMore()
+	if v.quiet {
+		v.quiet = false
+		v.socket.Set(false)
+	}
+}
 
 // lookEvery is how often figures are looked at.
 const lookEvery = 50 * time.Millisecond

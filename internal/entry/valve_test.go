@@ -89,6 +89,7 @@ func TestTheGateFollowsThePauses(t *testing.T) {
 		{"the node's own word is as redirect", false, false, own, false, true, true},
 		{"but not when the node ends", false, true, own, false, false, false},
 		{"which does not lift another's pause", true, true, own, true, false, true},
+		{"nor does an operator's redirect, which would have no end", false, true, cover(cluster.Redirect), false, true, false},
 		{"an operator's hold of a node that ends withholds it", false, true, cover(cluster.Hold), true, true, true},
 		{"a resume of a node that ends lets go", true, true, agent.Cover{}, false, false, false},
 	} {
@@ -138,6 +139,46 @@ func TestAResumeBeforeTheNodeIsQuietLeavesTheGateOpen(t *testing.T) {
 		time.Sleep(time.Minute)
 		assert.False(t, f.isPaused())
 	})
+}
+
+// Work has begun behind a node that was quiet: another reason, or another end, of its
+// pause must let nobody in.
+func TestAQuietNodesGateStaysClosedWhileItsPauseIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{figures: counted(cluster.Figures{Arrivals: 1})}
+		v := newValve(t, f, &journal{})
+		v.Obey(cover(cluster.Redirect))
+		time.Sleep(2*time.Second + 2*lookEvery)
+		require.True(t, f.isPaused())
+		longer := cover(cluster.Redirect)
+		longer.Epoch++
+		for _, again := range []agent.Cover{longer, cover(cluster.Redirect)} {
+			v.Obey(again)
+			assert.True(t, f.isPaused())
+		}
+		v.Obey(cover(cluster.Drain))
+		assert.False(t, f.isPaused(), "sessions that stay must be served")
+		v.Obey(longer)
+		assert.False(t, f.isPaused(), "and anew nobody is shut out before it is quiet")
+	})
+}
+
+// What waits at a node that ends has nothing to wait for.
+func TestTheEndLetsInWhatARedirectKeptOut(t *testing.T) {
+	for name, quiet := range map[string]time.Duration{"that was quiet": 2*time.Second + 2*lookEvery, "that was about to be": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{figures: counted(cluster.Figures{Arrivals: 1})}
+				v := newValve(t, f, &journal{})
+				v.Obey(cover(cluster.Redirect))
+				time.Sleep(quiet)
+				v.end()
+				assert.False(t, f.isPaused())
+				time.Sleep(time.Minute)
+				assert.False(t, f.isPaused())
+			})
+		})
+	}
 }
 
 func TestNoWarningWhereTheGateIsAsked(t *testing.T) {

@@ -91,6 +91,32 @@ func TestAPauseThatIsWrittenBackIsTheSame(t *testing.T) {
 	assert.Equal(t, 6, second)
 }
 
+// An agent whose connection hangs comes back to a registry that was lost later than
+// the one that writes the pause back.
+func TestALostRegistryIsNoProofThatANodeIsGone(t *testing.T) {
+	for name, row := range map[string]struct {
+		back cluster.Millis // when the second node is, busy for five seconds
+		done int
+	}{"it comes back, busy": {4500, 10}, "it never does": {200_000, 16}} {
+		r, second := play(pauseIn(cluster.Redirect), 0, func(l *command.Look, ms cluster.Millis) {
+			if ms >= 1000 {
+				l.Pause.Epoch = epoch + 10
+			}
+			_, f := node(l, "n1")
+			f.SeenEpoch = l.Pause.Epoch
+			if ms < 1000 || ms >= row.back {
+				_, f = node(l, "n2")
+				f.SeenEpoch = l.Pause.Epoch
+				if ms < row.back+5000 {
+					f.InFlight = 1
+				}
+			}
+		})
+		assert.Equal(t, Done, r.State, name)
+		assert.Equal(t, row.done, second, name)
+	}
+}
+
 func TestWhatNobodyCountsCannotBeWaitedFor(t *testing.T) {
 	for _, row := range []struct {
 		name   string

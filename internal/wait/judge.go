@@ -18,6 +18,7 @@ type judge struct {
 
 	nodes   map[string]*trail
 	missing cluster.Millis // since when the pause is missing; zero while it is there
+	lost    bool           // it was missing, and nobody resumed it: nodes may be missing for no other reason
 	moved   cluster.Millis // since when all rules are in place; zero while they are not
 }
 
@@ -65,6 +66,7 @@ func (j *judge) stands(l *command.Look, r *Result) bool {
 	case p == nil && l.Resumed != nil:
 		r.State, r.By, r.At, r.Why = Overtaken, l.Resumed.By, l.Resumed.At, "the pause was resumed"
 	case p == nil:
+		j.lost = true
 		if since(&j.missing, l.Time) >= absence {
 			r.State, r.At, r.Why = Overtaken, j.missing, "the pause was resumed"
 		} else {
@@ -77,6 +79,7 @@ func (j *judge) stands(l *command.Look, r *Result) bool {
 			r.Why += ", " + p.Reason
 		}
 	default:
+		j.lost = j.lost || p.Epoch != j.pause.Epoch
 		j.pause.Epoch, j.missing = p.Epoch, 0
 		return true
 	}
@@ -117,7 +120,7 @@ func (j *judge) judgeNodes(l *command.Look, calm cluster.Millis) []Node {
 	}
 	nodes := []Node{}
 	for _, id := range slices.Sorted(maps.Keys(j.nodes)) {
-		nodes = append(nodes, j.nodes[id].judge(l.Time, j.pause.Epoch, j.quiet))
+		nodes = append(nodes, j.nodes[id].judge(l.Time, j.pause.Epoch, j.quiet, j.lost))
 	}
 	return nodes
 }

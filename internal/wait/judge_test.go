@@ -1,6 +1,7 @@
 package wait
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -197,7 +198,7 @@ func TestWhoIsGoneIsNotWaitedFor(t *testing.T) {
 	})
 	assert.Equal(t, Done, r.State)
 	assert.Equal(t, 7, second, "two seconds after it was first missing")
-	assert.Equal(t, []Node{{ID: "n0", Generation: "1-a", Quiet: true}, {ID: "n1", Generation: "1-a", Quiet: true, Gone: true}}, r.Nodes)
+	assert.Equal(t, []Node{{ID: "n0", Generation: "1-a", Quiet: true, Uncounted: true}, {ID: "n1", Generation: "1-a", Quiet: true, Gone: true}}, r.Nodes)
 
 	r, _ = play(pauseIn(cluster.Redirect), 0, func(l *command.Look, ms cluster.Millis) {
 		if ms < 5000 || ms > 6000 {
@@ -223,6 +224,18 @@ func TestWhoIsSilentIsWaitedFor(t *testing.T) {
 			assert.Contains(t, r.Left()[0], "silent for 15s")
 			assert.Contains(t, r.String(), "node n1 is stale")
 		}
+	}
+}
+
+func TestThatANodeHasCountedNothingIsSaid(t *testing.T) {
+	for arrivals, want := range map[int64]bool{0: true, 1: false} {
+		r, _ := play(pauseIn(cluster.Redirect), 0, func(l *command.Look, _ cluster.Millis) {
+			_, f := node(l, "n1")
+			f.Arrivals = arrivals
+		})
+		assert.Equal(t, Done, r.State)
+		assert.Equal(t, want, r.Nodes[0].Uncounted)
+		assert.Equal(t, want, strings.Contains(r.String(), "node n1 has counted no request so far"))
 	}
 }
 

@@ -51,6 +51,10 @@ type Node struct {
 	InFlight   int64              `json:"inflight"`
 	Sessions   int64              `json:"sessions"` // in a drain; elsewhere they are not waited for
 
+	// Uncounted says that it has counted no request since it started: either none
+	// came, or its application does not ask the gate, and then its silence says nothing.
+	Uncounted bool `json:"uncounted,omitempty"`
+
 	never bool // Why will never change: it counts nothing
 }
 
@@ -99,6 +103,9 @@ func (r Result) String() string {
 		inflight, sessions = inflight+n.InFlight, sessions+n.Sessions
 		if n.Stale {
 			more = append(more, "node "+n.ID+" is stale")
+		}
+		if n.Uncounted {
+			more = append(more, "node "+n.ID+" has counted no request so far")
 		}
 	}
 	if r.State == Waiting && r.Why != "" {

@@ -12,7 +12,9 @@ import (
 
 const (
 	// absence is how long a node or the pause must be missing from the registry to
-	// count as gone: after a flush the nodes' agents bring both back within a second.
+	// count as gone: after a flush the nodes' agents bring both back within a second,
+	// as a rule. One whose connection died with the registry takes longer: where that
+	// has lost the pause, a node that is missing is but silent for its tolerance.
 	absence = 2 * time.Second
 	// youth is how long a new node may take to publish its first figures.
 	youth = 2 * time.Second
@@ -57,15 +59,19 @@ func sees(n command.NodeLook, epoch int64) bool {
 	return n.Figures != nil && n.Figures.SeenEpoch >= epoch
 }
 
-// judge tells how the node stands at now.
-func (t *trail) judge(now cluster.Millis, epoch int64, quiet time.Duration) Node {
+// judge tells how the node stands at now. lost says that the registry was.
+func (t *trail) judge(now cluster.Millis, epoch int64, quiet time.Duration, lost bool) Node {
 	n := Node{ID: t.last.ID, Generation: t.last.Generation}
-	if !t.there && since(&t.missing, now) >= absence {
+	gone := absence
+	if lost {
+		gone = max(gone, tolerance(t.last))
+	}
+	if !t.there && since(&t.missing, now) >= gone {
 		n.Quiet, n.Gone = true, true
 		return n
 	}
 	if f := t.last.Figures; f != nil {
-		n.InFlight = f.InFlight
+		n.InFlight, n.Uncounted = f.InFlight, f.Arrivals == 0 && f.InFlight == 0
 		if t.last.Mode == cluster.Drain {
 			n.Sessions = f.Sessions
 		}

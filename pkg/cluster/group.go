@@ -50,8 +50,9 @@ type Affinity struct {
 	// it, the session is lost to any node of the service.
 	Strict bool `json:"strict,omitempty"`
 
-	// ExpireDead expires the cookie of a session that is led to none of its nodes. It
-	// is for sessions that live on one node alone.
+	// ExpireDead expires the cookie of a session that is led to none of its nodes,
+	// unless one is on hold, or of another service: there it lives. It is for sessions
+	// that live on one node alone.
 	ExpireDead bool `json:"expire_dead,omitempty"`
 }
 

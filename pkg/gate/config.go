@@ -42,7 +42,7 @@ type Config struct {
 	ProbePath  string // always answered by the application, and counted nowhere; empty means none
 
 	// Sessions returns how many sessions the node has. Nil means to estimate by
-	// those seen: a session, by Redirect's SessionCookie, counts until it is silent
+	// those seen: a session, by its group's cookie or else Redirect's, counts until it is silent
 	// for SessionIdle (zero means 15 min), or up to twice that. Beyond 100,000 the
 	// estimate is too low.
 	Sessions    func() int64

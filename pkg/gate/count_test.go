@@ -134,6 +134,22 @@ func TestCountsHoldWhilePausesComeAndGo(t *testing.T) {
 	assert.EqualValues(t, 4*500, g.Figures().Arrivals)
 }
 
+func TestTwoMayLookAtOnce(t *testing.T) {
+	w := newWorld(t, "n1", "n2")
+	g, _ := w.guarded()
+	var looks sync.WaitGroup
+	for range 4 {
+		looks.Go(func() {
+			for range 200 {
+				w.pause("node:n1", cluster.Pause{})
+				assert.NoError(t, g.Look(t.Context()))
+			}
+		})
+	}
+	looks.Wait()
+	assert.EqualValues(t, 801, g.Figures().SeenEpoch, "nobody's older look takes the place of a newer one")
+}
+
 func TestTheHandlerThatBeganIsNotRedirected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "n1", "n2")

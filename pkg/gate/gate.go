@@ -3,10 +3,10 @@ package gate
 import (
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/detourhq/detour/pkg/affinity"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
@@ -29,10 +29,10 @@ import (
 type Gate struct {
 	config   Config
 	counter  *Counter
-	session  affinity.Parameter
 	sessions *sessions // nil where the application counts them
 	room     room
-	state    atomic.Pointer[state]
+	looking  sync.Mutex            // held by whoever takes a state's place: the older must not follow the newer
+	state    atomic.Pointer[state] // what the gate acts on
 }
 
 // New returns a gate that lets in everything until [Gate.Run] or [Gate.Look] has
@@ -40,7 +40,6 @@ type Gate struct {
 func New(c Config) *Gate {
 	g := &Gate{config: c.withDefaults()}
 	g.counter = NewCounter(g.config.Now())
-	g.session = affinity.ParameterOf(c.Redirect.SessionCookie)
 	if c.Sessions == nil {
 		g.sessions = newSessions(g.config.SessionIdle)
 	}
@@ -102,7 +101,7 @@ func (g *Gate) enter(st *state) bool {
 func (g *Gate) let(w http.ResponseWriter, r *http.Request, next http.Handler, st *state, now time.Time) {
 	defer g.counter.Leave()
 	if g.sessions != nil {
-		if session := g.sessionOf(r); session != "" {
+		if session := st.sessionOf(r); session != "" {
 			g.sessions.see(session, now)
 		}
 	}

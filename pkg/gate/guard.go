@@ -40,7 +40,7 @@ func (g *Gate) guard(w http.ResponseWriter, r *http.Request, next http.Handler) 
 // turnAway writes the gate's own answer.
 func (g *Gate) turnAway(w http.ResponseWriter, r *http.Request, v verdict) {
 	if g.sessions != nil && v.answer.Status == http.StatusTemporaryRedirect {
-		if session := g.sessionOf(r); session != "" {
+		if session := v.state.sessionOf(r); session != "" {
 			g.sessions.forget(session) // it lives on elsewhere
 		}
 	}
@@ -57,7 +57,7 @@ func (g *Gate) turnAway(w http.ResponseWriter, r *http.Request, v verdict) {
 func (g *Gate) judge(req *redirect.Request) verdict {
 	st := g.state.Load()
 	now := st.now(g.config.Now())
-	_, path, _ := g.session.Cut(req.Path) // a session belongs to no context
+	_, path, _ := st.parameter.Cut(req.Path) // a session belongs to no context
 	r := st.rule(path)
 	switch {
 	case r.open(), st.redirector.Admits(req, now, g.config.Node), st.redirector.Stays(req, st.snapshot, now, g.config.Node):

@@ -9,7 +9,8 @@ import (
 
 const (
 	mostAccounts = 64
-	linger       = time.Second // for how long the last figures of a broken connection count
+	linger       = time.Second     // for how long the last figures of a broken connection count
+	silence      = 2 * time.Second // without a report for longer, what a reporter does is unknown
 )
 
 // ledger keeps the figures of reporters. Its zero value is empty; times are of this
@@ -24,11 +25,23 @@ type account struct {
 	id      string // empty for one that cannot be known again
 	peer    *peer  // its connection; nil while it has none
 	until   time.Time
+	heard   time.Time // when it reported last
 	figures cluster.Figures
 }
 
 // counts reports whether the figures of a count at now.
 func (a *account) counts(now time.Time) bool { return a.peer != nil || now.Before(a.until) }
+
+// seen returns the epoch that the reporter acts on, as far as it is known at now.
+func (a *account) seen(now time.Time) int64 {
+	if now.Sub(a.heard) > silence {
+		return noEpoch
+	}
+	return max(a.figures.SeenEpoch, noEpoch)
+}
+
+// noEpoch is none that somebody waits for. Zero would say that nobody reports.
+const noEpoch = 1
 
 // take notes what p reports. What it counted while nobody listened counts too, if
 // it is known by its id. false comes back where there are too many reporters.
@@ -47,8 +60,7 @@ func (l *ledger) take(p *peer, r report, now time.Time) bool {
 		a.figures.Arrivals = 0 // it began anew
 	}
 	l.arrivals = min(l.arrivals+r.Arrivals-a.figures.Arrivals, mostCount)
-	a.peer, a.figures = p, r.Figures
-	a.figures.SeenEpoch = max(r.SeenEpoch, 1) // zero would say that nobody reports
+	a.peer, a.heard, a.figures = p, now, r.Figures
 	return true
 }
 
@@ -115,8 +127,8 @@ func (l *ledger) merge(f cluster.Figures, now time.Time) cluster.Figures {
 		f.InFlight += a.figures.InFlight
 		f.Sessions += a.figures.Sessions
 		perMilli += rate(a.figures.Gap)
-		if f.SeenEpoch == 0 || a.figures.SeenEpoch < f.SeenEpoch {
-			f.SeenEpoch = a.figures.SeenEpoch
+		if seen := a.seen(now); f.SeenEpoch == 0 || seen < f.SeenEpoch {
+			f.SeenEpoch = seen
 		}
 	}
 	if f.Gap = 0; perMilli > 0 {

@@ -109,6 +109,34 @@ func TestWhoWaitedIsLetInOneAfterTheOther(t *testing.T) {
 	})
 }
 
+// lame is a connection that takes its time.
+type lame struct {
+	net.Conn
+	takes time.Duration
+}
+
+func (l lame) Write(b []byte) (int, error) {
+	time.Sleep(l.takes)
+	return l.Conn.Write(b)
+}
+
+func TestAReleaseTakesNoLongerForWhatEachOfThemCosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSocket(SocketConfig{HoldMax: 8 * time.Second, MaxHeld: 100})
+		s.Pause()
+		for range 100 {
+			ours, theirs := net.Pipe()
+			s.serving.Go(func() { s.serve(lame{theirs, 19 * time.Millisecond}) })
+			go func() { _, _ = io.ReadFull(ours, make([]byte, 1)) }()
+		}
+		synctest.Wait()
+		s.Resume()
+		pass(2 * time.Second)
+		assert.EqualValues(t, 100, s.Figures().InFlight)
+		require.NoError(t, s.Close())
+	})
+}
+
 func TestAPauseInTheMiddleOfAReleaseHoldsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSocket(SocketConfig{HoldMax: 8 * time.Second, MaxHeld: 100})

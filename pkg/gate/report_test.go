@@ -48,6 +48,25 @@ func TestReportsAreMerged(t *testing.T) {
 	})
 }
 
+// A process that stands still with its connection open may go on any moment with what
+// nobody knows of: nobody is told that it obeys a pause.
+func TestAReporterThatHangsIsNotBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSocket(SocketConfig{})
+		a := reporter(s, line("a", cluster.Figures{InFlight: 2, SeenEpoch: 8}))
+		pass(silence)
+		assert.EqualValues(t, 8, s.Figures().SeenEpoch)
+		pass(time.Millisecond)
+		assert.EqualValues(t, noEpoch, s.Figures().SeenEpoch)
+		assert.EqualValues(t, 2, s.Figures().InFlight)
+		_, err := io.WriteString(a, line("a", cluster.Figures{SeenEpoch: 9}))
+		require.NoError(t, err)
+		synctest.Wait()
+		assert.EqualValues(t, 9, s.Figures().SeenEpoch, "until it goes on")
+		require.NoError(t, s.Close())
+	})
+}
+
 func TestArrivalsNeitherRepeatNorGoBack(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -77,20 +77,20 @@ func (s *sessions) turn(at time.Time) {
 	s.now = make(map[uint64]struct{})
 }
 
-// sessionOf returns the session of r by the configured cookie, or else by the path
+// sessionOf returns the session of r by the group's cookie, or else by the path
 // parameter that stands in for it; empty if by neither. Of a WebLogic session it is
 // the part that does not change while the session lives, the one before the first
 // '!'.
-func (g *Gate) sessionOf(r *http.Request) string {
-	if g.session == "" {
+func (st *state) sessionOf(r *http.Request) string {
+	if st.cookie == "" {
 		return ""
 	}
 	for _, line := range r.Header["Cookie"] {
-		if value, _, found := affinity.CutCookie(line, g.config.Redirect.SessionCookie); found && value != "" {
+		if value, _, found := affinity.CutCookie(line, st.cookie); found && value != "" {
 			return lasting(value)
 		}
 	}
-	value, _, _ := g.session.Cut(r.URL.Path)
+	value, _, _ := st.parameter.Cut(r.URL.Path)
 	return lasting(value)
 }
 

@@ -64,6 +64,22 @@ func TestSessionsAreEstimatedByWhatIsLetIn(t *testing.T) {
 	assert.EqualValues(t, 3, g.Figures().Sessions, "what was led away lives elsewhere")
 }
 
+// In a drain the sessions that stay are the ones that are waited for.
+func TestAGroupsOwnCookieNamesItsSessions(t *testing.T) {
+	w := newWorld(t, "n1", "n2")
+	w.change(func(s *cluster.Snapshot) {
+		s.Groups = map[string]cluster.Group{"blue": {ID: "blue", Affinity: cluster.Affinity{Cookie: "SID"}}}
+	})
+	w.pause("node:n1", cluster.Pause{Mode: cluster.Drain})
+	for _, configured := range []string{"JSESSIONID", ""} {
+		g, h := w.guarded(func(c *Config) { c.Redirect.SessionCookie = configured })
+		assert.Equal(t, 200, ask(h, "GET", "/", "Cookie", "SID=1.route-n1; JSESSIONID=2").Code)
+		assert.Equal(t, 200, ask(h, "GET", "/shop;sid=3.route-n1").Code)
+		assert.EqualValues(t, 2, g.Figures().Sessions)
+		assert.Equal(t, 200, ask(h, "GET", "/_health").Code, "the load balancer leaves them here")
+	}
+}
+
 func TestTheApplicationMayCountItsSessions(t *testing.T) {
 	g, _ := newWorld(t, "n1").guarded(func(c *Config) { c.Sessions = func() int64 { return 42 } })
 	assert.EqualValues(t, 42, g.Figures().Sessions)

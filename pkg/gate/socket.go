@@ -21,7 +21,8 @@ const Go = 'G'
 // A connection whose first line is "GATE 1" is that of a reporter: each further
 // line is a JSON object of a gate's figures ([Gate] sends one each 250 ms). The
 // last ones of a connection that broke count for a second more, so that a reporter
-// that comes back was never gone.
+// that comes back was never gone. One that says nothing for two seconds is not
+// believed to act on any epoch until it does.
 type Socket struct {
 	config   SocketConfig
 	counter  *Counter
@@ -139,13 +140,14 @@ func (s *Socket) sleep(d time.Duration) {
 // takes a quarter of HoldMax, until nobody waits or the gate is paused again.
 func (s *Socket) release() {
 	step := s.config.HoldMax / 4 / time.Duration(s.config.MaxHeld)
-	for {
+	for due := time.Now(); ; {
 		p := s.next()
 		if p == nil {
 			return
 		}
 		p.sendGo()
-		s.sleep(step)
+		due = due.Add(step) // whatever this one took
+		s.sleep(time.Until(due))
 	}
 }
 

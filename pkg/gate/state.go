@@ -1,12 +1,14 @@
 package gate
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/detourhq/detour/pkg/affinity"
 	"github.com/detourhq/detour/pkg/cluster"
 	"github.com/detourhq/detour/pkg/redirect"
 )
@@ -21,6 +23,9 @@ type state struct {
 	open     bool   // all requests are let in
 	whole    rule   // for the node as a whole
 	contexts []rule // for its contexts, the longest first
+
+	cookie    string             // of the node's sessions; empty where none are looked for
+	parameter affinity.Parameter // that stands in for it
 
 	epoch []string      // the value of X-Detour-Epoch; nil without a snapshot
 	table func() []byte // what /_detour/cluster answers, made when first asked for
@@ -114,7 +119,7 @@ func (st *state) onRegistry(stamp cluster.Millis) cluster.Millis {
 }
 
 // complete gives st what is worked out once: the redirector, unless that of the
-// state before will do, and the table.
+// state before will do, how sessions are found, and the table.
 func (st *state) complete(before *state, c *Config) {
 	st.redirector = before.redirector
 	if st.redirector == nil || st.group != before.group {
@@ -122,6 +127,10 @@ func (st *state) complete(before *state, c *Config) {
 		own.Origins = []redirect.OriginRule{{TargetGroup: ownTargetGroup, Group: st.group, Node: c.Node}}
 		st.redirector = redirect.New(own, c.Random)
 	}
+	if st.cookie = c.Redirect.SessionCookie; st.snapshot != nil {
+		st.cookie = cmp.Or(st.snapshot.Groups[st.group].Affinity.Cookie, st.cookie)
+	}
+	st.parameter = affinity.ParameterOf(st.cookie)
 	if st.snapshot != nil && st.snapshot == before.snapshot {
 		st.table = before.table
 		return

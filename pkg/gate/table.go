@@ -52,38 +52,15 @@ func matches(field, tag string) bool {
 
 // clusterTable returns the nodes of s as JSON, judged at now.
 func clusterTable(s *cluster.Snapshot, c selection.Config, now cluster.Millis) []byte {
-	table := selection.NewTable(s, now, c)
-	offered := make(map[string]bool)
-	for service, contexts := range served(s) {
-		for context := range contexts {
-			for _, v := range table.Explain(selection.Query{Service: service, Path: context}, now) {
-				offered[v.Node.ID] = offered[v.Node.ID] || v.Offered
-			}
-		}
-	}
+	offered := selection.NewTable(s, now, c).Offered(now)
 	t := Table{Epoch: s.Epoch, Nodes: make([]TableNode, 0, len(s.Nodes))}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		t.Nodes = append(t.Nodes, TableNode{n.ID, n.Group, n.Endpoint, n.ContextList(), offered[n.ID]})
+		t.Nodes = append(t.Nodes, TableNode{n.ID, n.Group, n.Endpoint, n.ContextList(), offered[i]})
 	}
 	body, err := json.Marshal(t)
 	if err != nil {
 		return []byte("{}") // strings and numbers always encode
 	}
 	return body
-}
-
-// served returns the contexts of the nodes of each service.
-func served(s *cluster.Snapshot) map[string]map[string]struct{} {
-	services := make(map[string]map[string]struct{})
-	for i := range s.Nodes {
-		name := s.Service(s.Nodes[i].Group)
-		if services[name] == nil {
-			services[name] = make(map[string]struct{})
-		}
-		for _, context := range s.Nodes[i].ContextList() {
-			services[name][context] = struct{}{}
-		}
-	}
-	return services
 }

@@ -39,9 +39,11 @@ func (g *Gate) Run(ctx context.Context) {
 }
 
 // Look reads the registry once and acts on it from then on; it takes a second at
-// most. On error the gate acts on the best that it knows: pauses that end by time
+// most, once another call has ended. On error the gate acts on the best that it knows: pauses that end by time
 // still do, and no other does.
 func (g *Gate) Look(ctx context.Context) error {
+	g.looking.Lock()
+	defer g.looking.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, mostEvery)
 	defer cancel()
 	s, origin, err := g.config.Source.Snapshot(ctx)

@@ -20,7 +20,7 @@ func (r *Redirector) place(q *question) Decision {
 	if q.sessions.strict && q.session.Known != nil {
 		query.Domain = q.session.Known.Group
 	}
-	q.dead = q.sessions.expireDead && byCookie && query.Domain == ""
+	q.dead = q.sessions.expireDead && byCookie && query.Domain == "" && !q.session.Held && !q.session.Away
 	node, outcome := q.table.Pick(query, q.now, r.random)
 	d := r.answer(q, node, outcome)
 	d.Hold = q.holds(&query, d.Outcome)

@@ -119,8 +119,16 @@ func TestADeadSessionsCookieIsExpired(t *testing.T) {
 		require.Equal(t, 307, d.Status, c.name)
 		assert.Equal(t, c.want, d.Header.Get("Set-Cookie"), c.name)
 	}
+	s := covered(paused(family(expire), "group:blue", 0), "group:blue", cluster.Pause{Mode: cluster.Hold})
+	d := answer(redirector(sessions, rules("tg=blue")), through("tg", get("/x", gone)), s, now)
+	assert.Equal(t, "https://g1.example.com/x", led(d))
+	assert.Empty(t, d.Header.Get("Set-Cookie"), "a session whose node is on hold lives")
+	s = grouped(family(expire), cluster.Group{ID: "blue", Affinity: expire}, cluster.Group{ID: "green", Service: "news"})
+	d = answer(redirector(sessions, rules("tg=blue")), through("tg", get("/x", "Cookie: JSESSIONID=abc.n3")), s, now)
+	assert.Equal(t, "https://b1.example.com/x", led(d))
+	assert.Empty(t, d.Header.Get("Set-Cookie"), "so does one of another service")
 	strict := paused(family(cluster.Affinity{ExpireDead: true, Strict: true}), "node:b1", 0)
-	d := answer(redirector(sessions, rules("tg=blue")), through("tg", get("/shop", gone)), strict, now)
+	d = answer(redirector(sessions, rules("tg=blue")), through("tg", get("/shop", gone)), strict, now)
 	assert.Equal(t, "https://b2.example.com/shop", led(d))
 	assert.Empty(t, d.Header.Get("Set-Cookie"), "inside its domain a session lives")
 }

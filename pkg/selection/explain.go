@@ -47,6 +47,34 @@ func (t *Table) Explain(q Query, now cluster.Millis) []Verdict {
 	return verdicts
 }
 
+// Offered reports of each node, beside the snapshot's, whether it is offered at now in
+// one of its contexts to a request without an origin, as [Table.Explain] does for one
+// path. It looks at every node once, however many contexts there are.
+func (t *Table) Offered(now cluster.Millis) []bool {
+	type place struct {
+		service *service
+		context string
+	}
+	a := t.ask(&Query{}, now)
+	offered, taken := make([]bool, len(t.candidates)), make(map[place]bool)
+	for _, spare := range [...]bool{false, true} {
+		for i := range t.candidates {
+			c := &t.candidates[i]
+			if spare != (c.node.Role == cluster.Standby) {
+				continue
+			}
+			for _, context := range c.node.ContextList() {
+				p := place{t.groups[c.node.Group].service, context}
+				if taken[p] && spare || t.refusal(&a, c, context) != "" {
+					continue
+				}
+				offered[i], taken[p] = true, !spare
+			}
+		}
+	}
+	return offered
+}
+
 // settle fills in what depends on the other nodes.
 func (v *Verdict) settle(appLeft bool) {
 	_, hasWeight := share(v.Node.Weight)

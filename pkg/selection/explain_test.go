@@ -1,10 +1,12 @@
 package selection
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/detourhq/detour/pkg/cluster"
 )
@@ -79,4 +81,26 @@ func TestExplainFailOpenAndFallbacks(t *testing.T) {
 	s.Groups = map[string]cluster.Group{"g": {Fallbacks: []string{"far"}}, "far": {Service: "x"}, "farther": {Service: "x"}}
 	got := explained(NewTable(s, now, config(Random)).Explain(Query{Group: "g"}, now))
 	assert.Equal(t, map[string]string{"a": "+offered", "b": "+offered"}, got, "stale does not count, fallbacks are shown")
+}
+
+func TestWhoIsOfferedAnywhereAgreesWithTheExplanations(t *testing.T) {
+	rnd, seen := seeded(t), map[bool]int{}
+	for range 500 {
+		s := randomSnapshot(rnd)
+		table := NewTable(s, now, config(Random))
+		want := make([]bool, len(s.Nodes))
+		for _, n := range s.Nodes {
+			for _, context := range n.ContextList() {
+				for _, v := range table.Explain(Query{Service: s.Service(n.Group), Path: context}, now) {
+					i := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.ID == v.Node.ID })
+					want[i] = want[i] || v.Offered
+				}
+			}
+		}
+		require.Equal(t, want, table.Offered(now), "%+v", s)
+		for i, n := range s.Nodes {
+			seen[want[i] && n.Role == cluster.Standby]++
+		}
+	}
+	assert.Greater(t, min(seen[true], seen[false]), 50)
 }

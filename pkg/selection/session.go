@@ -7,6 +7,7 @@ type Session struct {
 	Keeper *cluster.Node // who takes the session's requests; nil if nobody named can
 	Known  *cluster.Node // the first node named, whether it can or not; nil if nobody known is named
 	Held   bool          // there is no keeper, but a node that is on hold may be one later
+	Away   bool          // there is no keeper, but somebody named is of another service
 }
 
 // HasRoutes reports whether a node goes by a session route. If none does, no
@@ -36,6 +37,7 @@ func (t *Table) Session(q *Query, routes []string, now cluster.Millis) (s Sessio
 	for _, route := range routes {
 		for _, c := range t.routes[route] {
 			if !t.within(q, t.groups[c.node.Group]) {
+				s.Away = true
 				continue
 			}
 			if s.Known == nil {

@@ -46,7 +46,7 @@ func TestWhoTakesASession(t *testing.T) {
 		pauses map[cluster.Target]cluster.Pause
 		q      Query
 		routes []string
-		want   string // keeper, known, held
+		want   string // keeper, known, held, away
 	}{
 		{"its node", nil, Query{}, []string{"r1"}, "b1 b1"},
 		{"by another of its node's routes", nil, Query{}, []string{"-111"}, "b1 b1"},
@@ -57,7 +57,7 @@ func TestWhoTakesASession(t *testing.T) {
 		{"a node without weight", nil, Query{}, []string{"r3"}, "g1 g1"},
 		{"a standby node", nil, Query{}, []string{"spare"}, "spare spare"},
 		{"no console", nil, Query{}, []string{"console"}, "- console"},
-		{"no node of another service", nil, Query{}, []string{"foreign", "far"}, "- -"},
+		{"no node of another service", nil, Query{}, []string{"foreign", "far"}, "- - away"},
 		{"but a fallback's", nil, Query{Group: "blue"}, []string{"foreign", "far"}, "far far"},
 		{"no overloaded node", nil, Query{}, []string{"busy", "r1"}, "b1 busy"},
 		{"none that says it is paused", nil, Query{}, []string{"off"}, "- off"},
@@ -98,6 +98,9 @@ func TestWhoTakesASession(t *testing.T) {
 		text := nameOr(got.Keeper, "-") + " " + nameOr(got.Known, "-")
 		if got.Held {
 			text += " held"
+		}
+		if got.Away {
+			text += " away"
 		}
 		assert.Equal(t, c.want, text, c.name)
 	}
