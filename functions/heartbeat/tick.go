@@ -10,8 +10,10 @@ import (
 const (
 	// oldest is the age at which a tick is dropped: the next one is due.
 	oldest = 50 * time.Second
-	// margin is what is left of the function's time after the last sweep.
+	// margin is what is left of the function's time when the last sweep begins.
 	margin = 5 * time.Second
+	// reserve is what is left when the last sweep ends, whatever it was at.
+	reserve = 2 * time.Second
 )
 
 // ticked says what one tick did.
@@ -23,17 +25,24 @@ type ticked struct {
 }
 
 // tick sweeps every so often until shortly before the function's deadline: a
-// schedule is never finer than a minute.
+// schedule is never finer than a minute. A sweep that takes longer than that is
+// followed by the next one at once.
 func (h *handler) tick(ctx context.Context, due time.Time) ticked {
 	age := h.age(ctx, due)
 	if age > oldest {
 		h.log.WarnContext(ctx, "tick is too old, dropped", "due", due)
 		return ticked{Dropped: true}
 	}
+	sweeping, cancel := ctx, context.CancelFunc(func() {})
+	if deadline, ok := ctx.Deadline(); ok {
+		sweeping, cancel = context.WithDeadline(ctx, deadline.Add(-reserve))
+	}
+	defer cancel()
 	var t ticked
 	for {
-		h.sweep(ctx, &t)
-		if !h.pause(ctx) {
+		next := h.wall().Add(h.every)
+		h.sweep(sweeping, &t)
+		if !h.pause(ctx, next) {
 			break
 		}
 	}
@@ -65,13 +74,14 @@ func (h *handler) sweep(ctx context.Context, t *ticked) {
 	t.Pruned += len(result.PrunedIDs)
 }
 
-// pause waits until the next sweep; false means that there is no time for one.
-func (h *handler) pause(ctx context.Context) bool {
+// pause waits until the next sweep is due; false means that there is no time for one.
+func (h *handler) pause(ctx context.Context, next time.Time) bool {
+	wait := max(next.Sub(h.wall()), 0)
 	deadline, ok := ctx.Deadline()
-	if !ok || deadline.Sub(h.wall()) < h.every+margin {
+	if !ok || deadline.Sub(h.wall()) < wait+margin {
 		return false
 	}
-	timer := time.NewTimer(h.every)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -88,9 +98,9 @@ func (h *handler) measure(ctx context.Context, age time.Duration, t ticked) {
 		"RegistryErrors": float64(t.Errors),
 	}
 	if h.outside != nil {
-		values["RulesContested"] = float64(h.outside.contested)
+		values["RulesContested"] = float64(h.outside.stuck)
 		values["AwsUnreachable"] = float64(h.outside.unreachable)
-		h.outside.unreachable = 0
+		h.outside.stuck, h.outside.unreachable = 0, 0 // told once
 	}
 	err := metrics.Write(h.metrics, h.wall(), map[string]string{"Cluster": h.runner.Cluster}, values)
 	if err != nil {

@@ -16,7 +16,7 @@ type Result struct {
 	Completed []string `json:"completed,omitempty"` // names of work that AWS was answered about
 	GaveUp    []string `json:"gave_up,omitempty"`   // names of work whose answer AWS kept refusing
 
-	Unreachable int `json:"unreachable"` // calls of AWS that got no answer, or only that it was too busy
+	Unreachable int `json:"unreachable"` // calls of AWS that got no answer, only that it was too busy, or that it may not be asked
 	Broken      int `json:"broken"`      // pieces of work that could not be read
 }
 

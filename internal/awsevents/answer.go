@@ -18,7 +18,7 @@ const (
 	// claimFor is how long a call of AWS may be under way before it is taken for
 	// one that died with its function.
 	claimFor = 30 * time.Second
-	// beatEvery is how often a lifecycle action's timeout, 30 s at least, starts anew.
+	// beatEvery is how often a lifecycle action's timeout starts anew.
 	beatEvery = 15 * time.Second
 	// triesMost is how often an answer is refused before it is given up.
 	triesMost = 5
@@ -90,6 +90,7 @@ func (h *Handler) perform(ctx context.Context, p *plan, it *item, c *call, r *Re
 		r.Unreachable++
 		h.log.ErrorContext(ctx, "AWS did not answer", "work", it.name, "err", err)
 	case refusal:
+		r.Unreachable++
 		h.log.ErrorContext(ctx, "AWS refused a call", "work", it.name, "err", err)
 	}
 	if err := h.note(ctx, it, func(w *work) { w.hear(c, heard, p.gone(it), p.now) }); err != nil {

@@ -20,8 +20,8 @@ type Config struct {
 
 	// Drain is how long a node is given before its lifecycle action is completed
 	// all the same, and sessions on a draining node. Zero means 5 minutes. The
-	// hook's own timeout must be 30 s at least, the least that there is: it is
-	// lengthened meanwhile.
+	// hook's own timeout must be two minutes at least: it is lengthened meanwhile,
+	// but events, and the ticks that sweeps are in, may come a minute late.
 	Drain time.Duration
 	// HookFor is how long a deployment's hook waits for a node that is well before
 	// it fails. Zero means 10 minutes; CodeDeploy itself waits for an hour.

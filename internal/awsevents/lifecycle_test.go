@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -136,10 +137,13 @@ func TestWhatAWSAnswersToACompletion(t *testing.T) {
 				w.leave("n1")
 			}
 			w.aws.faults = c.faults
+			unheard := 0
 			for range c.sweeps {
 				assert.Empty(t, w.work()[terminateName].Answered)
-				w.sweep()
+				unheard += w.sweep().Unreachable
 			}
+			failed := slices.DeleteFunc(slices.Clone(c.faults), func(err error) bool { return hear(err) < refusal })
+			assert.Equal(t, len(failed), unheard, "each raises the alarm, but that there is no such action")
 			assert.Equal(t, c.answered, w.work()[terminateName].Answered)
 			for range 3 {
 				w.sweep()

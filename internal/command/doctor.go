@@ -13,7 +13,7 @@ import (
 // DoctorConfig returns what is known of the set-up that c is a part of.
 func DoctorConfig(c config.Heartbeat) doctor.Config {
 	return doctor.Config{
-		TLS: strings.HasPrefix(c.URL, "rediss:"), Local: isLocal(c.URL),
+		Cluster: c.Cluster, TLS: strings.HasPrefix(c.URL, "rediss:"), Local: isLocal(c.URL),
 		PulseEvery: c.PulseEvery, PulseTimeout: c.PulseTimeout, SweepEvery: c.SweepEvery, PruneAfter: c.PruneAfter,
 		AllowedHosts: c.AllowedHosts, Origins: len(c.Origins) > 0, TargetGroup: c.TargetGroup,
 	}

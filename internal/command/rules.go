@@ -32,15 +32,28 @@ func (r *Runner) reconcile(ctx context.Context, c Command) (any, error) {
 	if c.Rules != nil {
 		o = *c.Rules
 	}
+	ctx, cancel := leaving(ctx, 2*settleTime)
+	defer cancel()
 	report, err := r.Reconcile(ctx, nil, nil, rules.Options{DryRun: o.DryRun, Adopt: o.Adopt, Restore: o.Restore, Force: o.Force, Only: o.Only})
-	if err != nil && !errors.Is(err, rules.ErrUnreachable) {
+	result := &Rules{Rules: append([]rules.RuleState{}, report.Rules...)}
+	switch {
+	case errors.Is(err, rules.ErrUnreachable):
+		result.Warning = err.Error()
+	case errors.Is(err, rules.ErrNoTime), err != nil && ctx.Err() != nil:
+		result.Warning = "there was no time for all rules: the next sweep goes on, or ask again"
+	case err != nil:
 		return nil, err
 	}
-	result := &Rules{Rules: append([]rules.RuleState{}, report.Rules...)}
-	if err != nil {
-		result.Warning = err.Error()
-	}
 	return result, nil
+}
+
+// leaving ends ctx that much earlier, if it has an end.
+func leaving(ctx context.Context, rest time.Duration) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, end.Add(-rest))
 }
 
 // Reconcile makes the listener rules what s wants, as long as the registry is not
@@ -71,8 +84,13 @@ func (r *Runner) Reconcile(ctx context.Context, s *cluster.Snapshot, l *cluster.
 	if errors.Is(err, cluster.ErrConflict) { // another pass is at the same rules, and the next one sees to what this one leaves
 		err = nil
 	}
-	return report, errors.Join(err, store.settle(ctx, report))
+	settling, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	return report, errors.Join(err, store.settle(settling, report))
 }
+
+// settleTime is what a pass that ran out of time has to store what it did.
+const settleTime = time.Second
 
 // RuleAnswer says how a rule of a group that was paused or resumed stands.
 type RuleAnswer struct {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -35,4 +36,26 @@ func TestOfTwoPassesAtOnceTheFirstOnesMemoryStays(t *testing.T) {
 	settle(open(), "third")
 	assert.Equal(t, "third", open().memory["arn:1"].Why)
 	require.ErrorIs(t, second.save(t.Context(), "arn:1", rules.RuleMemory{}), cluster.ErrConflict, "before a write it has to know")
+}
+
+// Else the next one would not know how often it has written.
+func TestAPassThatRanOutOfTimeStoresWhatItDid(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.Registry.Pause(t.Context(), cluster.GroupTarget("blue"), cluster.PauseRequest{Mode: cluster.Hold})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w.aws.Before = func(verb, _ string) error {
+		err := ctx.Err()
+		if verb == "ModifyRule" {
+			cancel()
+		}
+		return err
+	}
+	_, err = w.Reconcile(ctx, nil, nil, rules.Options{})
+	require.ErrorIs(t, err, context.Canceled)
+	store, err := w.ruleStore(t.Context(), nil)
+	require.NoError(t, err)
+	assert.Equal(t, rules.Pending, store.memory[front].State)
+	assert.Len(t, store.memory[front].WrittenAt, 1)
 }

@@ -100,10 +100,11 @@ func (a *AWS) targetGroups(ctx context.Context, f *facts) (map[string]targetGrou
 	return all, nil
 }
 
-// targetGroup reads one target group, zero if it does not exist.
+// targetGroup reads one target group, zero if it does not exist: what is no ARN, as
+// AWS puts it, is the name of none.
 func (a *AWS) targetGroup(ctx context.Context, arn string) (tg targetGroup, err error) {
 	out, err := ask(ctx, a.Balancer.DescribeTargetGroups, &elb.DescribeTargetGroupsInput{TargetGroupArns: []string{arn}})
-	if isCode(err, "TargetGroupNotFound") || err == nil && len(out.TargetGroups) == 0 {
+	if isCode(err, "TargetGroupNotFound") || isCode(err, "ValidationError") || err == nil && len(out.TargetGroups) == 0 {
 		return tg, nil
 	}
 	if err != nil {

@@ -67,6 +67,7 @@ func TestRules(t *testing.T) {
 		{"five with the redirect function's", forwards(blueTG, greenTG, "c", "d", sinkTG), nil},
 		{"a claim without a pause", claimed, found("wrong rule-claim " + front)},
 		{"a claim on its way back", both(claimed, remembers(rules.Pending)), found("note rule-claim " + front)},
+		{"a claim that the next sweep takes", both(claimed, remembers(rules.Moved)), found("note rule-claim " + front)},
 		{"a claim of a paused group", both(claimed, func(f *facts) {
 			f.snapshot.Pauses[cluster.GroupTarget("green")] = cluster.Pause{Mode: cluster.Redirect, Since: now, Until: now + 1}
 		}), nil},
@@ -115,10 +116,11 @@ func TestLifecycleHooks(t *testing.T) {
 	inspect(t, []row{
 		{"the group does not exist", func(f *facts) { delete(f.scaling, "web") }, found("wrong lifecycle-hooks asg:web")},
 		{"it bears no tag", func(f *facts) { f.scaling["web"] = scalingtypes.AutoScalingGroup{} }, found("wrong lifecycle-hooks asg:web")},
+		{"it bears another cluster's", func(f *facts) { f.scaling["web"].Tags[0].Value = aws.String("us") }, found("wrong lifecycle-hooks asg:web")},
 		{"it has no hook", hooks(), found("wrong lifecycle-hooks asg:web")},
 		{"it has one for launching alone", hooks(launch), found("wrong lifecycle-hooks asg:web")},
-		{"the hook waits half a minute", hooks(hook(30, "CONTINUE")), nil},
-		{"the hook waits less", hooks(hook(29, "CONTINUE")), found("warning lifecycle-hooks asg:web/detour")},
+		{"the hook waits two minutes", hooks(hook(120, "CONTINUE")), nil},
+		{"the hook waits less", hooks(hook(119, "CONTINUE")), found("warning lifecycle-hooks asg:web/detour")},
 		{"the hook waits an hour", hooks(hook(3600, "CONTINUE")), nil},
 		{"the hook waits longer", hooks(hook(3601, "CONTINUE")), found("warning lifecycle-hooks asg:web/detour")},
 		{"the hook abandons", hooks(hook(300, "ABANDON")), found("warning lifecycle-hooks asg:web/detour")},

@@ -9,6 +9,7 @@ import (
 
 // Config is what the set-up was told, as far as checks ask for it.
 type Config struct {
+	Cluster      string        // its name
 	TLS          bool          // the registry is reached by it
 	Local        bool          // the registry is on this machine
 	PulseEvery   time.Duration // see [cluster.Node.Tolerance]

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -179,6 +180,21 @@ func (closed) DescribeAutoScalingGroups(context.Context, *autoscaling.DescribeAu
 
 func (closed) DescribeLifecycleHooks(context.Context, *autoscaling.DescribeLifecycleHooksInput, ...func(*autoscaling.Options)) (*autoscaling.DescribeLifecycleHooksOutput, error) {
 	return nil, errClosed
+}
+
+// noARN is AWS asked for a target group by what is no ARN.
+type noARN struct{ closed }
+
+func (noARN) DescribeTargetGroups(context.Context, *elb.DescribeTargetGroupsInput, ...func(*elb.Options)) (*elb.DescribeTargetGroupsOutput, error) {
+	return nil, &smithy.GenericAPIError{Code: "ValidationError", Message: "'arn' is not a valid target group ARN"}
+}
+
+func TestWhatIsNoARNIsTheNameOfNoTargetGroup(t *testing.T) {
+	r := open(t, redistest.Start(t).URL)
+	_, err := r.ChangeGroup(t.Context(), "blue", func(g *cluster.Group) error { g.TargetGroup = "arn"; return nil })
+	require.NoError(t, err)
+	report := doctor.New(r, doctor.Config{}, &doctor.AWS{Rules: closed{}, Balancer: noARN{}, AutoScaling: closed{}}, time.Now).Examine(t.Context())
+	assert.Contains(t, said(report), "wrong health-check arn")
 }
 
 func TestWhatMayNotBeLookedAtIsSkippedAndNamed(t *testing.T) {

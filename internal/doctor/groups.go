@@ -69,10 +69,19 @@ func origin(f *facts, tell teller) {
 	}
 }
 
+// sources knows that a deployment pauses the first group, by id, that names it.
 func sources(f *facts, tell teller) {
+	first := make(map[string]string)
 	for _, g := range f.groups() {
 		for _, s := range g.Sources {
-			if _, _, _, ok := cluster.ParseSource(s); !ok {
+			kind, _, _, ok := cluster.ParseSource(s)
+			other, taken := first[s]
+			switch {
+			case ok && taken && other != g.ID && kind != cluster.ASG:
+				tell(Warning, aboutGroup(g.ID), "its source "+s+" is group "+other+"'s too: a deployment pauses that group alone", "name it in one group")
+			case ok && !taken:
+				first[s] = g.ID
+			case !ok:
 				tell(Wrong, aboutGroup(g.ID), "its source "+s+" has none of the known forms: events of AWS are not taken for the group's", "write asg:NAME, ecs:CLUSTER/SERVICE or codedeploy:APP/GROUP")
 			}
 		}

@@ -82,6 +82,11 @@ func TestGroups(t *testing.T) {
 			f.change("blue", func(g *cluster.Group) { g.Service, g.Paths = "shop", []string{"/shop"} })
 			f.change("green", func(g *cluster.Group) { g.Fallbacks, g.Hosts = []string{"blue"}, []string{"app.example.com"} })
 		}, nil},
+		{"a deployment of two groups", func(f *facts) {
+			for _, id := range []string{"blue", "green"} {
+				f.change(id, func(g *cluster.Group) { g.Sources = []string{"asg:web", "ecs:prod/web", "ecs:prod/web"} })
+			}
+		}, found("warning sources group:green", "warning sources group:green")},
 		{"a source out of form", blue(func(g *cluster.Group) { g.Sources = append(g.Sources, "ecs:web") }), found("wrong sources group:blue")},
 		{"rules, and nowhere to move them", func(f *facts) { f.config.TargetGroup = "" }, found("wrong rule-sink group:blue", "wrong rule-sink group:green")},
 		{"a group's own place to move them", func(f *facts) {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -96,8 +97,8 @@ func ruleClaim(f *facts, tell teller) {
 		m, known := f.memory[arn]
 		switch {
 		case !f.rules[arn].Claimed || wanted[arn]:
-		case known && m.State == rules.Pending:
-			tell(Note, arn, "the rule is on its way back: "+m.Why, "wait; if it takes more than a few minutes, look at the health of its targets")
+		case known && (m.State == rules.Pending || m.State == rules.Moved):
+			tell(Note, arn, "the rule is on its way back: "+cmp.Or(m.Why, "the next sweep moves it"), "wait; if it takes more than a few minutes, look at the health of its targets")
 		default:
 			tell(Wrong, arn, "the rule bears Detour's claim, and no group that lists it is paused", "detour rules; where the registry was lost: detour rules --restore")
 		}

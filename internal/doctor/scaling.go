@@ -11,7 +11,7 @@ import (
 
 const (
 	terminating   = "autoscaling:EC2_INSTANCE_TERMINATING"
-	shortestHook  = 30 * time.Second
+	shortestHook  = 2 * time.Minute // the heartbeat function lengthens it, and may be a tick late
 	longestHook   = time.Hour
 	completingTag = "detour:cluster"
 )
@@ -27,9 +27,12 @@ func lifecycleHooks(f *facts, tell teller) {
 			tell(Wrong, about, "there is no such Auto Scaling group", "detour group put ID --source asg:NAME")
 			continue
 		}
-		if !slices.ContainsFunc(group.Tags, func(t types.TagDescription) bool { return aws.ToString(t.Key) == completingTag }) {
-			tell(Wrong, about, "the group bears no tag "+completingTag+": the heartbeat function may not complete its lifecycle actions",
-				"aws autoscaling create-or-update-tags --tags ResourceId="+name+",ResourceType=auto-scaling-group,Key="+completingTag+",Value=CLUSTER,PropagateAtLaunch=false")
+		if !slices.ContainsFunc(group.Tags, func(t types.TagDescription) bool {
+			return aws.ToString(t.Key) == completingTag && aws.ToString(t.Value) == f.config.Cluster
+		}) {
+			tag := "Key=" + completingTag + ",Value=" + f.config.Cluster
+			tell(Wrong, about, "the group bears no tag "+tag+": the heartbeat function may not complete its lifecycle actions",
+				"aws autoscaling create-or-update-tags --tags ResourceId="+name+",ResourceType=auto-scaling-group,"+tag+",PropagateAtLaunch=false")
 		}
 		found := false
 		for _, h := range f.hooks[name] {
@@ -50,7 +53,7 @@ func terminateHook(about string, h types.LifecycleHook, tell teller) {
 	timeout := time.Duration(aws.ToInt32(h.HeartbeatTimeout)) * time.Second
 	switch {
 	case timeout < shortestHook:
-		tell(Warning, about, fmt.Sprintf("the hook waits %s: too short to drain a node", timeout), "set --heartbeat-timeout to some minutes")
+		tell(Warning, about, fmt.Sprintf("the hook waits %s: the heartbeat function lengthens it, but may be a minute late", timeout), "set --heartbeat-timeout to some minutes")
 	case timeout > longestHook:
 		tell(Warning, about, fmt.Sprintf("the hook waits %s: should nobody complete it, the instance stays that long", timeout), "set --heartbeat-timeout to some minutes")
 	}

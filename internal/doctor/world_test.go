@@ -29,7 +29,7 @@ const (
 func wellFacts() *facts {
 	f := &facts{
 		config: Config{
-			TLS: true, PulseEvery: 5 * time.Second, PulseTimeout: 15 * time.Second, SweepEvery: 10 * time.Second, PruneAfter: 2 * time.Minute,
+			Cluster: "eu", TLS: true, PulseEvery: 5 * time.Second, PulseTimeout: 15 * time.Second, SweepEvery: 10 * time.Second, PruneAfter: 2 * time.Minute,
 			AllowedHosts: []string{"app.example.com"}, TargetGroup: sinkTG,
 		},
 		snapshot: &cluster.Snapshot{
@@ -52,7 +52,7 @@ func wellFacts() *facts {
 					attributes:  map[string]string{"lambda.multi_value_headers.enabled": "true"},
 				},
 			},
-			scaling: map[string]scalingtypes.AutoScalingGroup{"web": {Tags: []scalingtypes.TagDescription{{Key: aws.String("detour:cluster")}}}},
+			scaling: map[string]scalingtypes.AutoScalingGroup{"web": {Tags: []scalingtypes.TagDescription{{Key: aws.String("detour:cluster"), Value: aws.String("eu")}}}},
 			hooks:   map[string][]scalingtypes.LifecycleHook{"web": {hook(300, "CONTINUE")}},
 		},
 	}

@@ -250,6 +250,7 @@ func TestRulesOfOthersAreLeft(t *testing.T) {
 			report, err := w.try(Options{})
 			assert.Equal(t, row.name == "when nobody can tell", errors.Is(err, ErrUnreachable), "and that is told: %v", err)
 			assert.Equal(t, row.want, report.Rules[0].State)
+			assert.Equal(t, row.want == Foreign && row.busy == nil, report.Rules[0].Stuck, "a deployment passes")
 			if row.want != Moved {
 				require.Empty(t, w.aws.Writes)
 			}

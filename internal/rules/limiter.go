@@ -21,7 +21,7 @@ func newLimiter(perSecond float64, now func() time.Time) *limiter {
 }
 
 // wait returns when a write may be made. Where ctx would end first, its place is
-// left to others, and the error is that of ctx.
+// left to others, and the error is [ErrNoTime].
 func (l *limiter) wait(ctx context.Context) error {
 	l.mu.Lock()
 	now := l.now()
@@ -32,7 +32,7 @@ func (l *limiter) wait(ctx context.Context) error {
 	pause := due.Sub(now)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause {
 		l.mu.Unlock()
-		return context.DeadlineExceeded
+		return ErrNoTime
 	}
 	l.next = due.Add(l.every)
 	l.mu.Unlock()

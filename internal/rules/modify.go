@@ -78,22 +78,33 @@ func (p *pass) modify(ctx context.Context, rl *rule, f Forward) (err error) {
 		if err := p.turn(ctx, rl); err != nil {
 			return err
 		}
-		rl.memory.tried(p.now)
 		actions = withForward(rl.read.Actions, f)
 		return nil
 	}
 	if aws.ToBool(rl.read.IsDefault) {
 		_, err = call(ctx, p.Reconciler, "change the listener", func(ctx context.Context, in *elb.ModifyListenerInput, _ ...func(*elb.Options)) (*elb.ModifyListenerOutput, error) {
 			in.DefaultActions = actions
-			return p.api.ModifyListener(ctx, in)
+			out, err := p.api.ModifyListener(ctx, in)
+			p.tried(rl, err)
+			return out, err
 		}, &elb.ModifyListenerInput{ListenerArn: aws.String(listener(rl.arn))}, turn)
 		return err
 	}
 	_, err = call(ctx, p.Reconciler, "change the rule", func(ctx context.Context, in *elb.ModifyRuleInput, _ ...func(*elb.Options)) (*elb.ModifyRuleOutput, error) {
 		in.Actions = actions
-		return p.api.ModifyRule(ctx, in)
+		out, err := p.api.ModifyRule(ctx, in)
+		p.tried(rl, err)
+		return out, err
 	}, &elb.ModifyRuleInput{RuleArn: &rl.arn}, turn)
 	return err
+}
+
+// tried counts a write that came to err. One that AWS did not take is none: nobody
+// has changed it back.
+func (p *pass) tried(rl *rule, err error) {
+	if !isUnheard(err) {
+		rl.memory.tried(p.now)
+	}
 }
 
 // listener returns the ARN of a rule's listener: without its last part, and of

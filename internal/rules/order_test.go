@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/detourhq/detour/internal/localaws"
 	"github.com/detourhq/detour/pkg/cluster"
@@ -39,7 +40,9 @@ func forceIsRemembered(t *testing.T) {
 		}
 		return nil
 	}
-	assert.Equal(t, Pending, w.state(Options{Force: true}).State)
+	report, err := w.try(Options{Force: true})
+	require.ErrorIs(t, err, ErrUnreachable)
+	assert.Equal(t, Pending, report.Rules[0].State)
 	w.aws.Before = nil
 	assert.Equal(t, Moved, w.state(Options{}).State)
 	w.pause("green", cluster.Redirect)

@@ -105,6 +105,55 @@ func TestAPassThatIsThrottledEndsWithItsContext(t *testing.T) {
 	})
 }
 
+// What AWS did not take was changed back by nobody.
+func TestAWriteThatAWSDidNotTakeContestsNothing(t *testing.T) {
+	for name, refusal := range map[string]error{
+		"no answer": errors.New("dial tcp: i/o timeout"),
+		"throttled": localaws.Error("ThrottlingException", "Rate exceeded"),
+		"a fault":   localaws.Error("ServiceUnavailable", "try later"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, action(both()))
+				w.pause("blue", cluster.Redirect)
+				w.aws.Before = func(verb, _ string) error {
+					if verb == "ModifyRule" {
+						return refusal
+					}
+					return nil
+				}
+				for range 2 * maxWrites {
+					report, err := w.try(Options{})
+					require.ErrorIs(t, err, ErrUnreachable)
+					assert.Equal(t, Pending, report.Rules[0].State)
+				}
+				w.aws.Before = nil
+				assert.Equal(t, Moved, w.state(Options{}).State)
+			})
+		})
+	}
+}
+
+// A pass over sixty rules ends soon when AWS takes no more calls: whoever goes on
+// with the next rule only makes it worse.
+func TestAThrottledCallEndsThePass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := fleet(t, 60)
+		w.aws.Tokens = func() bool { return false }
+		begin := time.Now()
+		report, err := w.try(Options{})
+		require.ErrorIs(t, err, ErrUnreachable)
+		assert.Less(t, time.Since(begin), 2*throttlePause<<(throttleTries-1))
+		for _, st := range report.Rules[1:] {
+			assert.Equal(t, Pending, st.State)
+		}
+		w.aws.Tokens = nil
+		for _, st := range w.pass(Options{}).Rules[1:] {
+			assert.Equal(t, Moved, st.State)
+		}
+	})
+}
+
 func TestAWriteIsReadBackThoughLate(t *testing.T) {
 	for _, row := range []struct {
 		name string

@@ -31,8 +31,9 @@ type pass struct {
 // registry's time.
 //
 // The report tells of every rule; what could not be done is pending. The error
-// wraps [ErrUnreachable] if AWS did not answer, or is that of ctx, Options.Epoch
-// or Options.Save; the report counts all the same, and its memory is to be stored.
+// wraps [ErrUnreachable] if AWS did not answer, [ErrNoTime] if there was none for
+// the next write, or is that of ctx, Options.Epoch or Options.Save; the report
+// counts all the same, and its memory is to be stored.
 // After a dry run it is the one given.
 func (r *Reconciler) Reconcile(ctx context.Context, s *cluster.Snapshot, now cluster.Millis, m Memory, o Options) (Report, error) {
 	p := &pass{
@@ -95,9 +96,10 @@ func (p *pass) settle(ctx context.Context, arn string, f *found) RuleState {
 	switch {
 	case errors.As(err, &told):
 		st.State, st.Why = told.state, told.why
+		st.Stuck = told.state == Contested || told.state == Foreign && !told.passes
 	case err != nil:
 		p.halted = err
-		st.State, st.Why = Pending, err.Error()
+		st.State, st.Why = Pending, p.pending().why
 	case len(rl.current) > 0:
 		st.State = Moved
 	}
@@ -127,13 +129,20 @@ func (p *pass) unread(st RuleState, m RuleMemory) RuleState {
 	if st.Was == Resting && w.pauses == unpaused {
 		return st
 	}
-	st.State, st.Why = Pending, p.halted.Error()
+	st.State, st.Why = Pending, p.pending().why
 	p.remember(&rule{arn: st.ARN, memory: m, wants: w}, st, false)
 	return st
 }
 
 // pending is the state of what a halted pass leaves.
-func (p *pass) pending() *stateError { return &stateError{state: Pending, why: p.halted.Error()} }
+func (p *pass) pending() *stateError {
+	if errors.Is(p.halted, context.DeadlineExceeded) && !errors.Is(p.halted, ErrUnreachable) {
+		return &stateError{state: Pending, why: leftToSweep} // the pass was out of time
+	}
+	return &stateError{state: Pending, why: p.halted.Error()}
+}
+
+const leftToSweep = "left to the next sweep"
 
 // remember keeps what the next pass needs of a rule, if anything.
 func (p *pass) remember(rl *rule, st RuleState, gone bool) {

@@ -3,8 +3,10 @@ package rules
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -14,6 +16,10 @@ import (
 // atOnce is how many resources one DescribeTags may name; DescribeRules gets as
 // many.
 const atOnce = 20
+
+// batchesAtOnce keeps a slow AWS from using up a pass's time with reads, however
+// many rules there are: a pass that has time for one write comes to an end some day.
+const batchesAtOnce = 5
 
 // found is one rule as it was read.
 type found struct {
@@ -28,25 +34,39 @@ type found struct {
 // says nothing of the rules.
 func (r *Reconciler) read(ctx context.Context, arns []string) (map[string]*found, error) {
 	all := make(map[string]*found)
-	for batch := range slices.Chunk(arns, atOnce) {
-		if err := r.each(ctx, batch, all, r.readRules); err != nil {
-			return nil, err
+	batches := slices.Collect(slices.Chunk(arns, atOnce))
+	for some := range slices.Chunk(batches, batchesAtOnce) {
+		parts, errs := make([]map[string]*found, len(some)), make([]error, len(some))
+		var reads sync.WaitGroup
+		for i, batch := range some {
+			parts[i] = make(map[string]*found)
+			reads.Go(func() { errs[i] = r.readBatch(ctx, batch, parts[i]) })
 		}
-		there := slices.DeleteFunc(slices.Clone(batch), func(arn string) bool { return all[arn].err != nil })
-		if len(there) == 0 {
-			continue
+		reads.Wait()
+		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+			return nil, errs[i]
 		}
-		if err := r.each(ctx, there, all, r.readTags); err != nil {
-			return nil, err
+		for _, part := range parts {
+			maps.Copy(all, part)
 		}
 	}
 	return all, nil
 }
 
+func (r *Reconciler) readBatch(ctx context.Context, batch []string, into map[string]*found) error {
+	if err := r.each(ctx, batch, into, r.readRules); err != nil {
+		return err
+	}
+	there := slices.DeleteFunc(slices.Clone(batch), func(arn string) bool { return into[arn].err != nil })
+	if len(there) == 0 {
+		return nil
+	}
+	return r.each(ctx, there, into, r.readTags)
+}
+
 type reader func(ctx context.Context, arns []string, into map[string]*found) error
 
-// each reads a batch, or, where AWS refuses it for one of its rules, each by
-// itself.
+// each reads a batch, or, where AWS refuses it for one of its rules, its halves.
 func (r *Reconciler) each(ctx context.Context, batch []string, into map[string]*found, read reader) error {
 	err := read(ctx, batch, into)
 	var told *stateError
@@ -54,12 +74,11 @@ func (r *Reconciler) each(ctx context.Context, batch []string, into map[string]*
 	case !errors.As(err, &told):
 		return err
 	case told.state == Refused && len(batch) > 1:
-		for _, arn := range batch {
-			if err := r.each(ctx, []string{arn}, into, read); err != nil {
-				return err
-			}
+		half := len(batch) / 2
+		if err := r.each(ctx, batch[:half], into, read); err != nil {
+			return err
 		}
-		return nil
+		return r.each(ctx, batch[half:], into, read)
 	}
 	for _, arn := range batch {
 		into[arn] = &found{err: told}

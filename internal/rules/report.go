@@ -33,6 +33,10 @@ type RuleState struct {
 	Why    string   `json:"why,omitempty"` // for people
 	Change *Change  `json:"change,omitempty"`
 
+	// Stuck says that somebody has to see to the rule: it is contested, or foreign, and
+	// not just for the time of a deployment.
+	Stuck bool `json:"-"`
+
 	// Event is what has become of the rule since the last event: rule.moved,
 	// rule.contested or rule.foreign, and rule.restored once it is at rest again;
 	// empty if that is nothing new. What passes by (pending, refused, denied) is none.
@@ -47,9 +51,10 @@ type Change struct {
 
 // stateError ends the work on a rule in a state.
 type stateError struct {
-	state State
-	why   string
-	gone  bool // there is no such rule
+	state  State
+	why    string
+	gone   bool // there is no such rule
+	passes bool // it ends without anybody's doing
 }
 
 func (e *stateError) Error() string { return string(e.state) + ": " + e.why }

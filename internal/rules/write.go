@@ -119,7 +119,7 @@ func (p *pass) mayWrite(ctx context.Context, rl *rule) error {
 	case p.halted != nil:
 		return p.pending()
 	case p.options.MaxRules > 0 && p.changed >= p.options.MaxRules:
-		return &stateError{state: Pending, why: "left to the next sweep"}
+		return &stateError{state: Pending, why: leftToSweep}
 	case p.config.Busy == nil:
 		return nil
 	}
@@ -132,7 +132,7 @@ func (p *pass) mayWrite(ctx context.Context, rl *rule) error {
 			return p.unsure(ctx, err)
 		}
 		if why != "" {
-			return &stateError{state: Foreign, why: why}
+			return &stateError{state: Foreign, why: why, passes: true}
 		}
 	}
 	return nil

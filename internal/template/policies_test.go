@@ -8,12 +8,14 @@ import (
 const arn = "arn:aws:%s:eu-west-1:123456789012:%s"
 
 // allowed says what each role may do: all that it needs, and nothing else. Only
-// Describe actions of load balancers know no resource (AWS, "Actions, resources,
-// and condition keys for Elastic Load Balancing V2").
+// Describe actions of load balancers and Auto Scaling groups know no resource (AWS,
+// "Actions, resources, and condition keys" of both).
 var allowed = map[string][]string{
 	redirectFunction: {"elasticache:Connect on Cache.ARN", "elasticache:Connect on RedirectUser.Arn"},
 	heartbeatFunction: {
 		"autoscaling:CompleteLifecycleAction on " + fmt.Sprintf(arn, "autoscaling", "autoScalingGroup:*:autoScalingGroupName/*") + " if " + tagged,
+		"autoscaling:DescribeAutoScalingGroups on *",
+		"autoscaling:DescribeLifecycleHooks on *",
 		"autoscaling:RecordLifecycleActionHeartbeat on " + fmt.Sprintf(arn, "autoscaling", "autoScalingGroup:*:autoScalingGroupName/*") + " if " + tagged,
 		"codedeploy:ListDeployments on " + fmt.Sprintf(arn, "codedeploy", "deploymentgroup:*/*"),
 		"codedeploy:PutLifecycleEventHookExecutionStatus on " + fmt.Sprintf(arn, "codedeploy", "deploymentgroup:*/*"),
@@ -21,7 +23,6 @@ var allowed = map[string][]string{
 		"elasticache:Connect on Cache.ARN",
 		"elasticache:Connect on HeartbeatUser.Arn",
 		"elasticloadbalancing:AddTags on " + fmt.Sprintf(arn, "elasticloadbalancing", "listener-rule/app/lb/1a/*"),
-		"elasticloadbalancing:DescribeListeners on *",
 		"elasticloadbalancing:DescribeRules on *",
 		"elasticloadbalancing:DescribeTags on *",
 		"elasticloadbalancing:DescribeTargetGroupAttributes on *",
