@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,6 +37,7 @@ type agentFlags struct {
 	stopTimeout  time.Duration
 
 	gate         string
+	maxInFlight  int64
 	quiet        time.Duration
 	grace        time.Duration
 	drainTimeout time.Duration
@@ -73,6 +73,7 @@ func (f *agentFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.ready, "ready", "", "URL that answers 2xx once the application serves: until then the node reports starting (default with -- CMD: --probe)")
 	flags.DurationVar(&f.readyTimeout, "ready-timeout", 0, "give up, and stop CMD, when it is not ready after this long (default: never)")
 	flags.StringVar(&f.gate, "gate", "", "path of the unix socket that tells what is in flight")
+	flags.Int64Var(&f.maxInFlight, "max-inflight", 0, "with --gate: report overloaded, so that nobody new is led here, while so many requests are in flight (default: never)")
 	flags.DurationVar(&f.quiet, "quiet", 2*time.Second, "with --gate: for how long nothing may arrive; 5 times the mean gap between arrivals if longer")
 	flags.DurationVar(&f.grace, "grace", 5*time.Second, "without --gate: how long after SIGTERM the node stays for redirects on their way")
 	flags.DurationVar(&f.drainTimeout, "drain-timeout", 25*time.Second, "wait no longer until the node is quiet")
@@ -96,7 +97,7 @@ func (f *agentFlags) takeCommand(c *cobra.Command, args []string) error {
 func (f *agentFlags) complete(c *cobra.Command) error {
 	for name, d := range map[string]time.Duration{
 		"--ready-timeout": f.readyTimeout, "--quiet": f.quiet, "--grace": f.grace,
-		"--drain-timeout": f.drainTimeout, "--stop-timeout": f.stopTimeout, "--pulse-every": f.pulseEvery,
+		"--drain-timeout": f.drainTimeout, "--stop-timeout": f.stopTimeout,
 	} {
 		if d < 0 {
 			return fmt.Errorf("%w: %s is %s, less than nothing", errUsage, name, d)
@@ -105,14 +106,14 @@ func (f *agentFlags) complete(c *cobra.Command) error {
 	if !c.Flags().Changed("drain-timeout") {
 		f.drainTimeout = max(f.drainTimeout, f.grace+publishing, f.quiet+publishing)
 	}
+	if f.maxInFlight < 0 || f.maxInFlight > 0 && f.gate == "" {
+		return fmt.Errorf("%w: --max-inflight is a number above 0, and --gate counts what is in flight: give both", errUsage)
+	}
+	if err := checkURL("--ready", f.ready); err != nil {
+		return err
+	}
 	if len(f.command) > 0 && !c.Flags().Changed("ready") {
 		f.ready = f.node.descriptor.Probe
-	}
-	if f.ready == "" {
-		return nil
-	}
-	if u, err := url.Parse(f.ready); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("%w: --ready %q is no URL to ask", errUsage, f.ready)
 	}
 	return nil
 }

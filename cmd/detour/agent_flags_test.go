@@ -64,11 +64,15 @@ func TestAnAgentsFaultyFlags(t *testing.T) {
 		{"an empty command", append(node, "--", ""), usage, "no command after --"},
 		{"a grace less than nothing", append(node, "--grace", "-1s"), usage, "--grace is -1s"},
 		{"a URL that cannot be asked", append(node, "--ready", "/health"), usage, `--ready "/health" is no URL to ask`},
-		{"a probe that cannot be asked, with a command", append(node, "--probe", "tcp://x", "--", "true"), usage, `--ready "tcp://x" is no URL to ask`},
+		{"a probe that cannot be asked, with a command", append(node, "--probe", "tcp://x", "--", "true"), usage, `--probe "tcp://x" is no URL to ask`},
+		{"nor without one", append(node, "--probe", "/health"), usage, `--probe "/health" is no URL to ask`},
+		{"a first report of no known word", append(node, "--status", "activ", "--", "true"), usage, `--status "activ" is none of`},
+		{"pulses without a pause between them", append(node, "--pulse-every", "0s"), usage, "--pulse-every, or DETOUR_PULSE_EVERY, is 0s"},
+		{"nor less than nothing", append(node, "--pulse-every", "-1s"), usage, "is -1s"},
 		{"a node that is none, and a command that is not run", []string{"agent", "--id", "n1", "--", "no-such-command"}, usage, "is missing"},
 		{"a command that is not there", append(node, "--", "no-such-command"), 127, "executable file not found"},
 		{"a command that cannot run", append(node, "--", "/"), 126, "is a directory"},
-		{"a socket where there is no folder", append(node, "--gate", filepath.Join(t.TempDir(), "none", "gate")), failed, "open gate socket"},
+		{"a socket where there is no folder", append(node, "--gate", filepath.Join(t.TempDir(), "none", "gate")), failed, "→ name a path in a folder that is there"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var out, errs bytes.Buffer

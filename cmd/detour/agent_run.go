@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"os/signal"
+	"time"
 
 	"github.com/detourhq/detour/internal/agent"
 	"github.com/detourhq/detour/internal/config"
@@ -27,6 +29,9 @@ func (a *app) runAgent(ctx context.Context, f *agentFlags, ownPulse bool) error 
 	}
 	if !ownPulse {
 		f.pulseEvery = settings.PulseEvery
+	}
+	if f.pulseEvery < time.Millisecond {
+		return fmt.Errorf("%w: --pulse-every, or DETOUR_PULSE_EVERY, is %s, less than 1ms", errUsage, f.pulseEvery)
 	}
 	registry, err := settings.Open()
 	if err != nil {
@@ -84,8 +89,9 @@ func (f *agentFlags) entry(registry *cluster.Registry, d cluster.Descriptor, set
 		node.Status = cluster.Starting
 		c.Ready = entry.Answering(direct, f.ready, f.readyTimeout)
 	}
+	c.Watch = &entry.Watch{Every: f.pulseEvery, Most: f.maxInFlight}
 	if d.Probe != "" {
-		c.Watch = &entry.Watch{Probe: entry.Answers(direct, d.Probe), Every: f.pulseEvery}
+		c.Watch.Probe = entry.Answers(direct, d.Probe)
 	}
 	if valve != nil {
 		node.Figures = valve.Figures
@@ -94,9 +100,7 @@ func (f *agentFlags) entry(registry *cluster.Registry, d cluster.Descriptor, set
 		if valve != nil {
 			valve.Obey(cover)
 		}
-		if c.Watch != nil {
-			c.Watch.Obey(cover)
-		}
+		c.Watch.Obey(cover)
 	}
 	c.Node = agent.New(registry, node)
 	return c
@@ -111,7 +115,7 @@ func (f *agentFlags) openGate(ctx context.Context, node string, log *slog.Logger
 	}
 	socket, err := gate.Listen(f.gate, gate.SocketConfig{}) //nolint:contextcheck // it opens at once, and is closed by hand
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, &advised{err, "name a path in a folder that is there, and that this user may write to: --gate /run/detour/gate.sock"}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	return entry.NewValve(ctx, socket, node, f.quiet, log), func() { cancel(); _ = socket.Close() }, nil

@@ -8,14 +8,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/detourhq/detour/internal/command"
-	"github.com/detourhq/detour/internal/config"
 	"github.com/detourhq/detour/internal/demo"
-	"github.com/detourhq/detour/internal/sweep"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
@@ -57,7 +56,13 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if theirs := (*exitError)(nil); errors.As(err, &theirs) {
 		return theirs.show(a.stderr)
 	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = fmt.Errorf("interrupted: %w", err)
+	}
 	fmt.Fprintln(a.stderr, "detour:", err)
+	if help := (*advised)(nil); errors.As(err, &help) {
+		fmt.Fprintln(a.stderr, "  →", help.do)
+	}
 	switch {
 	case isUsage(err):
 		return usage
@@ -106,6 +111,8 @@ and shows it all on this machine.`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+
+		SuggestionsMinimumDistance: typo,
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.redis, "redis", "", "registry URL, redis://… or rediss://… (default $DETOUR_REDIS_URL)")
@@ -120,45 +127,35 @@ and shows it all on this machine.`,
 	return root
 }
 
+// typo is how many letters of a command may be wrong for it to be suggested.
+const typo = 2
+
 // subcommand is for commands that do nothing by themselves.
 func subcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s has no command %q (see %q)", errUsage, c.CommandPath(), args[0], c.CommandPath()+" --help")
+	meant := ""
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		meant = ": did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return fmt.Errorf("%w: %s has no command %q%s (see %q)", errUsage, c.CommandPath(), args[0], meant, c.CommandPath()+" --help")
 }
 
-// exactly wants n arguments, named in the error.
+// exactly wants one argument for each name.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) == len(names) {
+		var fault string
+		switch {
+		case len(args) < len(names):
+			fault = "needs " + strings.Join(names[len(args):], " ")
+		case len(args) > len(names):
+			fault = fmt.Sprintf("does not take %q", args[len(names)])
+		default:
 			return nil
 		}
-		return fmt.Errorf("%w: %s takes %d arguments %v, not %d (see %q)", errUsage, c.CommandPath(), len(names), names, len(args), c.CommandPath()+" --help")
+		return fmt.Errorf("%w: %s %s (see %q)", errUsage, c.CommandPath(), fault, c.CommandPath()+" --help")
 	}
-}
-
-// settings reads the environment and lays the flags over it.
-func (a *app) settings() (config.Heartbeat, error) {
-	environment := make(map[string]string, len(a.environment)+2)
-	for k, v := range a.environment {
-		environment[k] = v
-	}
-	if a.redis != "" {
-		environment["DETOUR_REDIS_URL"] = a.redis
-	}
-	if a.cluster != "" {
-		environment["DETOUR_CLUSTER"] = a.cluster
-	}
-	c, err := config.ReadHeartbeat(environment)
-	c.Credentials = credentialChain()
-	if err != nil {
-		return c, fmt.Errorf("%w: %w", errUsage, err)
-	}
-	if c.URL == "" {
-		return c, fmt.Errorf("%w: no registry is named: give --redis redis://HOST:PORT, or set DETOUR_REDIS_URL", errUsage)
-	}
-	return c, nil
 }
 
 // do runs one command, on the registry or through the function, and shows the
@@ -174,33 +171,14 @@ func do[T any](ctx context.Context, a *app, c command.Command, show func(*T)) er
 		}
 		return showAnswer(a, answer, show)
 	}
-	settings, err := a.settings()
+	runner, err := a.runner(ctx, c)
 	if err != nil {
 		return err
 	}
-	registry, err := settings.Open()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = registry.Close() }()
-	runner := &command.Runner{
-		Cluster: settings.Cluster, Registry: registry, Redirect: settings.Redirector(settings.Liveness), TargetGroup: settings.TargetGroup, Wall: time.Now,
-		RuleSettle: settings.RuleSettle,
-		Sweeper:    sweep.New(registry, command.SweepConfig(settings), nil, time.Now, a.logger()),
-	}
-	if c.Verb == "rules" || c.Verb == "wait" || c.Force { // a pause alone leaves them to the next sweep
-		if runner.Rules, err = a.reconciler(ctx, settings); err != nil && c.Verb != "wait" { // that can do without
-			return err
-		}
-	}
-	if c.Verb == "doctor" {
-		if runner.Doctor, err = a.doctor(ctx, settings, registry); err != nil {
-			return err
-		}
-	}
+	defer func() { _ = runner.Registry.Close() }()
 	result, err := runner.Run(ctx, c)
 	if err != nil {
-		return err
+		return advise(err)
 	}
 	if a.json {
 		return json.NewEncoder(a.stdout).Encode(result)
@@ -231,6 +209,14 @@ func (a *app) warn(warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(a.stderr, "warning:", w)
 	}
+}
+
+// counted is "1 node", "2 nodes".
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 func isTerminal(f *os.File) bool {

@@ -2,7 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,12 +42,11 @@ of its nodes, node by node: one target group with stickiness, a gate before each
 node. A node that drains keeps the sessions that it has until they end, or until
 --deadline; its gate leads newcomers to another node's host, where they stay. When
 nobody is left, it is stopped and comes back empty. No session is ever led to
-another host, for its cookie would stay behind. The load balancer asks the shop
-whether it is ready, not the gate: while a node drains it has to count as healthy,
-or stickiness would give its sessions to others. It ends with 1 if a request
-failed, a session was lost before the deadline, or a newcomer met a node known to
-drain. --mode redirect shows which sessions the same deployment loses without a
-drain, and ends with 0.`,
+another host, for its cookie would stay behind. The gate answers the load balancer
+as well while it drains sessions: stickiness would give those of an ill target to
+others. It ends with 1 if a request failed, a session was lost before the deadline,
+or a newcomer met a node known to drain. --mode redirect shows which sessions the
+same deployment loses without a drain, and ends with 0.`,
 		Example: `  detour demo
   detour demo --without-detour --json
   detour demo --rounds 3 --rate 400 --redis redis://127.0.0.1:6379
@@ -77,13 +79,16 @@ func (d *demoFlags) add(f *pflag.FlagSet) {
 	f.DurationVar(&d.deadline, "deadline", 0, "with --sessions: when a drain ends (default: never)")
 }
 
-// check wants flags that belong to the demo that is run.
+// check wants flags that belong to the demo that is run, and none that asks for
+// nothing.
 func (d *demoFlags) check(f *pflag.FlagSet) error {
 	switch {
 	case d.sessions && (f.Changed("without-detour") || f.Changed("binary")):
 		return fmt.Errorf("%w: --without-detour and --binary are not for --sessions", errUsage)
 	case !d.sessions && (f.Changed("mode") || f.Changed("deadline")):
 		return fmt.Errorf("%w: --mode and --deadline say how --sessions pauses, which is not given", errUsage)
+	case d.Rounds == 0 || d.Rate == 0 || d.Nodes == 0:
+		return fmt.Errorf("%w: --rounds, --rate and --nodes are 1 at least", errUsage)
 	}
 	return nil
 }
@@ -91,8 +96,11 @@ func (d *demoFlags) check(f *pflag.FlagSet) error {
 func (a *app) deploymentDemo(c *cobra.Command, d *demoFlags) error {
 	display := demo.NewDisplay(a.stderr, a.terminal)
 	result, err := demo.Run(c.Context(), d.Config, display.Update)
-	verdict := func() string { return display.Verdict(result, d.WithoutDetour) }
-	return a.tellDemo(result, verdict, err, d.WithoutDetour || result.Failed == 0)
+	display.End()
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
+		err = &advised{err, "the redirect function is built from this project's source with Go; elsewhere name a built one by --binary"}
+	}
+	return a.tellDemo(result, result.Requests, demo.Verdict(result, d.WithoutDetour), err, d.WithoutDetour || result.Failed == 0)
 }
 
 func (a *app) sessionsDemo(c *cobra.Command, d *demoFlags) error {
@@ -102,20 +110,23 @@ func (a *app) sessionsDemo(c *cobra.Command, d *demoFlags) error {
 	}
 	display := demo.NewDisplay(a.stderr, a.terminal)
 	result, err := demo.RunSessions(c.Context(), config, display.Update)
-	verdict := func() string { return display.SessionsVerdict(result, config) }
-	return a.tellDemo(result, verdict, err, config.Mode == cluster.Redirect || result.Kept())
+	display.End()
+	return a.tellDemo(result, result.Requests, demo.SessionsVerdict(result, config), err, config.Mode == cluster.Redirect || result.Kept())
 }
 
-// tellDemo shows how a demo ended: with err, well, or not.
-func (a *app) tellDemo(result any, verdict func() string, err error, well bool) error {
+// tellDemo shows how a demo ended: cut short by err, maybe before its first request,
+// or else well or not.
+func (a *app) tellDemo(result any, requests int, verdict string, err error, well bool) error {
 	if err != nil {
-		fmt.Fprintln(a.stderr, verdict())
+		if requests > 0 {
+			fmt.Fprintf(a.stderr, "Cut short. Until then: %s\n", verdict)
+		}
 		return err
 	}
 	if a.json {
 		err = json.NewEncoder(a.stdout).Encode(result)
 	} else {
-		_, err = fmt.Fprintln(a.stdout, verdict())
+		_, err = fmt.Fprintln(a.stdout, verdict)
 	}
 	if err == nil && !well {
 		return errQuiet

@@ -8,15 +8,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/detourhq/detour/internal/awsapi"
 	"github.com/detourhq/detour/internal/command"
-	"github.com/detourhq/detour/internal/config"
 	"github.com/detourhq/detour/internal/doctor"
-	"github.com/detourhq/detour/pkg/cluster"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -78,17 +74,4 @@ func (a *app) showReport(r *doctor.Report) {
 		fmt.Fprintf(a.stderr, "skipped %s: %s\n", strings.Join(skipped[why], ", "), why)
 	}
 	fmt.Fprintf(a.stdout, "%d checks: %d wrong, %d warnings, %d notes\n", r.Checked, r.Wrong, r.Warnings, r.Notes)
-}
-
-// doctor returns who examines the set-up, without AWS where no Region is set.
-func (a *app) doctor(ctx context.Context, c config.Heartbeat, r *cluster.Registry) (*doctor.Doctor, error) {
-	settings, ok, err := awsapi.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var outside *doctor.AWS
-	if ok {
-		outside = awsapi.Doctor(settings, awsapi.Rules(settings, command.RulesConfig(c), time.Now, a.logger()))
-	}
-	return doctor.New(r, command.DoctorConfig(c), outside, time.Now), nil
 }

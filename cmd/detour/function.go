@@ -25,9 +25,12 @@ func throughFunction(ctx context.Context, name string, c command.Command) (json.
 	if err != nil {
 		return nil, fmt.Errorf("read AWS settings: %w", err)
 	}
+	if settings.Region == "" {
+		return nil, fmt.Errorf("%w: no AWS Region is set for function %s: set AWS_REGION, or AWS_PROFILE", errUsage, name)
+	}
 	out, err := lambda.NewFromConfig(settings).Invoke(ctx, &lambda.InvokeInput{FunctionName: aws.String(name), Payload: payload})
 	if err != nil {
-		return nil, fmt.Errorf("invoke function %s: %w", name, err)
+		return nil, advise(fmt.Errorf("invoke function %s: %w", name, err))
 	}
 	if out.FunctionError != nil {
 		return nil, fmt.Errorf("invoke function %s: it failed (%s), see its log: %.300s", name, *out.FunctionError, out.Payload)

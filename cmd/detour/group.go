@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,6 +25,8 @@ func (a *app) groupCommand() *cobra.Command {
 not say: its service, who stands in for it, and how requests for it are known.`,
 		Args: subcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		SuggestionsMinimumDistance: typo,
 	}
 	c.AddCommand(a.groupPutCommand(), a.groupListCommand(), a.groupRemoveCommand())
 	return c
@@ -54,7 +57,10 @@ func (a *app) groupPutCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "put ID",
 		Short: "Set what is known of a group; only what is given changes",
+		Long: `Put changes the members of a group's record that flags or --file name, and no
+other. A flag goes before the file. An empty value takes a member away.`,
 		Example: `  detour group put blue --service shop --fallback green --host app.example.com
+  detour group put blue --cookie SID --affinity-format jvmroute --strict
   detour group put blue --fallback ""     (none)
   detour group put blue --file blue.json`,
 		Args: exactly("ID"),
@@ -70,21 +76,23 @@ func (a *app) groupPutCommand() *cobra.Command {
 	f.String("affinity-format", "", "how a session names its node: jvmroute, jeus, weblogic or websphere (default: any)")
 	f.Bool("strict", false, "503 rather than lose a session outside its node's group and fallbacks")
 	file := f.String("file", "", "JSON object with members to set, - for standard input")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		members, err := readMembers(*file, c.InOrStdin())
-		if err != nil {
-			return err
-		}
-		setMembers(members, c.Flags())
-		body, err := json.Marshal(members)
-		if err != nil {
-			return fmt.Errorf("encode group %s: %w", args[0], err)
-		}
-		return do(c.Context(), a, command.Command{Verb: "group-put", ID: args[0], Group: body}, func(g *cluster.Group) {
-			fmt.Fprintf(a.stdout, "group %s is set\n", g.ID)
-		})
-	}
+	c.RunE = func(c *cobra.Command, args []string) error { return a.putGroup(c, args[0], *file) }
 	return c
+}
+
+func (a *app) putGroup(c *cobra.Command, id, file string) error {
+	members, err := readMembers(file, c.InOrStdin())
+	if err != nil {
+		return err
+	}
+	setMembers(members, c.Flags())
+	body, err := json.Marshal(members)
+	if err != nil {
+		return fmt.Errorf("encode group %s: %w", id, err)
+	}
+	return do(c.Context(), a, command.Command{Verb: "group-put", ID: id, Group: body}, func(g *cluster.Group) {
+		fmt.Fprintf(a.stdout, "group %s is set\n", g.ID)
+	})
 }
 
 // setMembers lays the flags that were given over members.
@@ -120,25 +128,33 @@ func readMembers(file string, stdin io.Reader) (map[string]any, error) {
 	if file == "" {
 		return members, nil
 	}
-	in := stdin
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errUsage, err)
-		}
-		defer func() { _ = f.Close() }()
-		in = f
+	text, err := readAll(file, stdin)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUsage, err)
 	}
-	if err := json.NewDecoder(in).Decode(&members); err != nil {
-		return nil, fmt.Errorf("%w: %s is not a JSON object: %w", errUsage, file, err)
+	if err := json.Unmarshal(text, &members); err != nil || members == nil {
+		return nil, fmt.Errorf("%w: %s is not one JSON object: %.80q", errUsage, file, text)
+	}
+	known := json.NewDecoder(bytes.NewReader(text))
+	known.DisallowUnknownFields() // a member that is misspelt would change nothing
+	if err := known.Decode(&cluster.Group{}); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w (docs/registry.md lists a group's members)", errUsage, file, err)
 	}
 	return members, nil
+}
+
+func readAll(file string, stdin io.Reader) ([]byte, error) {
+	if file == "-" {
+		return io.ReadAll(stdin)
+	}
+	return os.ReadFile(file)
 }
 
 func (a *app) groupListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "The groups that have a record",
+		Long:  "List shows what requests mean which group, and who stands in for it. --json has\nall members of each, as group put --file takes them.",
 		Args:  exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return do(c.Context(), a, command.Command{Verb: "group-list"}, func(l *command.Groups) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -51,7 +52,23 @@ func (n *nodeFlags) node() (cluster.Descriptor, error) {
 	if err := d.Check(); err != nil {
 		return d, fmt.Errorf("%w: %w", errUsage, err)
 	}
-	return d, nil
+	switch cluster.Status(n.status) {
+	case cluster.Starting, cluster.Active, cluster.Paused, cluster.Overloaded, cluster.Faulty, cluster.Inactive:
+	default:
+		return d, fmt.Errorf("%w: --status %q is none of starting, active, paused, overloaded, error, inactive", errUsage, n.status)
+	}
+	return d, checkURL("--probe", d.Probe)
+}
+
+// checkURL wants a URL to ask of a flag that was given.
+func checkURL(flag, value string) error {
+	if value == "" {
+		return nil
+	}
+	if u, err := url.Parse(value); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%w: %s %q is no URL to ask: http://HOST[:PORT]/PATH, or https", errUsage, flag, value)
+	}
+	return nil
 }
 
 // id returns the node's id, this machine's name if none was given.

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/detourhq/detour/internal/awsapi"
 	"github.com/detourhq/detour/internal/command"
-	"github.com/detourhq/detour/internal/config"
 	"github.com/detourhq/detour/internal/rules"
 )
 
@@ -69,13 +65,4 @@ func change(c *rules.Change) string {
 		return strings.Join(list, ":")
 	}
 	return weights(c.Before) + " → " + weights(c.After)
-}
-
-// reconciler returns what moves rules, nil where no Region is set.
-func (a *app) reconciler(ctx context.Context, c config.Heartbeat) (*rules.Reconciler, error) {
-	settings, ok, err := awsapi.Load(ctx)
-	if err != nil || !ok {
-		return nil, err
-	}
-	return awsapi.Rules(settings, command.RulesConfig(c), time.Now, a.logger()), nil
 }

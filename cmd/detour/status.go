@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/detourhq/detour/internal/command"
+	"github.com/detourhq/detour/pkg/cluster"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -16,8 +18,11 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Who is in the cluster, who is offered, what is paused",
 		Long: `Status shows every group and node with what it reports, whether new traffic is
-offered to it, and why not; the pauses in force; and what in the registry cannot
-be read.`,
+offered to it, and why not, how long it has been silent, and what it has under way;
+the pauses in force, with who put them, when a drain's sessions go, and when it ends;
+and what in the registry cannot be read. --json tells more of each node.`,
+		Example: `  detour status
+  detour status --json | jq '.groups[].nodes[] | select(.offered | not)'`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return do(c.Context(), a, command.Command{Verb: "status"}, a.showStatus)
@@ -31,34 +36,52 @@ func (a *app) showStatus(s *command.Status) {
 		fmt.Fprintln(a.stdout, "every unpaused node looks stale: staleness is ignored")
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\nGROUP\tNODE\tREPORTS\tOFFERED\tSILENT\tVERSION\tENDPOINT")
-	for _, g := range s.Groups {
+	showNodes(w, s.Groups)
+	showPauses(w, s.Pauses)
+	_ = w.Flush()
+	for _, b := range s.Broken {
+		fmt.Fprintf(a.stderr, "warning: %s %.60q cannot be read: %s\n", b.Key, b.Field, b.Error)
+	}
+}
+
+func showNodes(w io.Writer, groups []command.GroupStatus) {
+	fmt.Fprintln(w, "\nGROUP\tNODE\tREPORTS\tOFFERED\tSILENT\tIN FLIGHT\tSESSIONS\tVERSION\tENDPOINT")
+	for _, g := range groups {
 		name := g.ID
 		if g.Paused {
 			name += " (paused)"
 		}
 		if len(g.Nodes) == 0 {
-			fmt.Fprintf(w, "%s\t-\t\t\t\t\t\n", name)
+			fmt.Fprintln(w, name+"\t-")
 		}
 		for _, n := range g.Nodes {
 			silent := (time.Duration(n.SilentMS) * time.Millisecond).Round(100 * time.Millisecond)
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, n.ID, cmp.Or(string(n.Status), "nothing"), offered(n.Offered, n.Why), silent, cmp.Or(n.Version, "-"), n.Endpoint)
-		}
-	}
-	if len(s.Pauses) > 0 {
-		fmt.Fprintln(w, "\nPAUSED\tMODE\tBY\tUNTIL\tREASON")
-		for _, p := range s.Pauses {
-			until := "resumed"
-			if p.Until != 0 {
-				until = p.Until.Time().Format(time.RFC3339)
+			inflight, sessions := "-", "-" // it publishes none
+			if n.Figures != nil {
+				inflight, sessions = fmt.Sprint(n.Figures.InFlight), fmt.Sprint(n.Figures.Sessions)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", p.Target, p.Mode, p.By, until, p.Reason)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, n.ID, cmp.Or(string(n.Status), "nothing"), offered(n.Offered, n.Why),
+				silent, inflight, sessions, cmp.Or(n.Version, "-"), n.Endpoint)
 		}
 	}
-	_ = w.Flush()
-	for _, b := range s.Broken {
-		fmt.Fprintf(a.stderr, "warning: %s %.60q cannot be read: %s\n", b.Key, b.Field, b.Error)
+}
+
+func showPauses(w io.Writer, pauses []command.PauseStatus) {
+	if len(pauses) == 0 {
+		return
 	}
+	fmt.Fprintln(w, "\nPAUSED\tMODE\tBY\tDEADLINE\tUNTIL\tREASON")
+	for _, p := range pauses {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", p.Target, p.Mode, p.By, instant(p.Deadline, "-"), instant(p.Until, "resumed"), p.Reason)
+	}
+}
+
+// instant shows at, or none where there is none.
+func instant(at cluster.Millis, none string) string {
+	if at == 0 {
+		return none
+	}
+	return at.Time().Format(time.RFC3339)
 }
 
 func offered(yes bool, why string) string {

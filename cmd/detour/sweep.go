@@ -29,10 +29,13 @@ func (a *app) showSweep(r *sweep.Result) {
 		fmt.Fprintln(a.stdout, "another sweeper is at work: nothing done")
 		return
 	}
-	fmt.Fprintf(a.stdout, "%d nodes, %d stale, %d pruned\n", r.Nodes, r.Stale, len(r.PrunedIDs))
-	for what, ids := range map[string][]string{"pruned": r.PrunedIDs, "answered its probe": r.Returned, "pause ended": r.Ended, "came from the future": r.Stamped} {
-		if len(ids) > 0 {
-			fmt.Fprintf(a.stdout, "%s: %s\n", what, strings.Join(ids, " "))
+	fmt.Fprintf(a.stdout, "%s, %d stale, %d pruned\n", counted(r.Nodes, "node"), r.Stale, len(r.PrunedIDs))
+	for _, line := range []struct {
+		what string
+		ids  []string
+	}{{"pruned", r.PrunedIDs}, {"answered its probe", r.Returned}, {"pause ended", r.Ended}, {"came from the future", r.Stamped}} {
+		if len(line.ids) > 0 {
+			fmt.Fprintf(a.stdout, "%s: %s\n", line.what, strings.Join(line.ids, " "))
 		}
 	}
 	if r.Withheld != "" {

@@ -29,7 +29,7 @@ type waitFlags struct {
 
 func (w *waitFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&w.wait, "wait", false, "return once nothing is under way at the nodes, and nothing arrives any more (on hold: is let in)")
-	f.DurationVar(&w.quiet, "quiet", 2*time.Second, "with --wait, but for --mode hold: for how long nothing may arrive (or 5 times the mean gap between two requests before, at most 30s, if that is longer)")
+	f.DurationVar(&w.quiet, "quiet", 2*time.Second, "with --wait, but for --mode hold: for how long nothing may arrive; 5 times the mean gap between requests, at most 30s, if that is longer")
 	f.DurationVar(&w.timeout, "timeout", 10*time.Minute, "with --wait: end with 3 after this long")
 }
 
@@ -101,7 +101,7 @@ func (a *app) ended(target string, r *wait.Result, limit time.Duration) error {
 	switch r.State {
 	case wait.Done:
 		if !a.json {
-			fmt.Fprintf(a.stdout, "quiet after %.1fs: nothing is under way at %d nodes\n", float64(r.WaitedMS)/1000, len(r.Nodes))
+			fmt.Fprintf(a.stdout, "quiet after %.1fs: nothing is under way at %s\n", float64(r.WaitedMS)/1000, counted(len(r.Nodes), "node"))
 		}
 		return nil
 	case wait.TimedOut:
@@ -135,18 +135,24 @@ type waitDisplay struct {
 }
 
 func (d *waitDisplay) show(r wait.Result) {
-	const width, erase = 10, "\r\x1b[K" // ECMA-48 EL: from the cursor to the end of the line
+	const (
+		width = 10
+		erase = "\r\x1b[K" // ECMA-48 EL: from the cursor to the end of the line
+		// DEC private mode DECAWM: a narrow terminal does not wrap, and so has one line to erase.
+		cutOff, wrapAgain = "\x1b[?7l", "\x1b[?7h"
+	)
 	waited := time.Duration(r.WaitedMS) * time.Millisecond
 	line := r.String()
-	clock := fmt.Sprintf(", %02d:%02d", int(waited.Minutes()), int(waited.Seconds())%60)
+	clock := fmt.Sprintf("%02d:%02d", int(waited.Minutes()), int(waited.Seconds())%60)
 	switch {
 	case d.live && r.State != wait.Waiting:
 		_, _ = io.WriteString(d.w, erase)
 	case d.live:
 		full := width * r.Quiet() / max(len(r.Nodes), 1)
-		_, _ = io.WriteString(d.w, erase+"["+strings.Repeat("#", full)+strings.Repeat("-", width-full)+"] "+line+clock)
+		bar := strings.Repeat("#", full) + strings.Repeat("-", width-full)
+		_, _ = fmt.Fprintf(d.w, "%s%s[%s] %s %s%s", erase, cutOff, bar, clock, line, wrapAgain)
 	case r.State == wait.Waiting && line != d.said && (d.said == "" || waited-d.at >= waitLineEvery):
 		d.said, d.at = line, waited
-		_, _ = io.WriteString(d.w, line+clock+"\n")
+		_, _ = io.WriteString(d.w, line+", "+clock+"\n")
 	}
 }

@@ -235,10 +235,10 @@ func TestAWaitShowsHowItStands(t *testing.T) {
 	}{
 		{"in lines for what changes, at most each 5 s", false, "waiting: 1 of 2 nodes quiet, 5 in flight, 12 sessions, 00:00\n" +
 			"waiting: 1 of 2 nodes quiet, 3 in flight, 12 sessions, 00:05\n"},
-		{"in one line on a terminal", true, "\r\x1b[K[#####-----] waiting: 1 of 2 nodes quiet, 5 in flight, 12 sessions, 00:00" +
-			"\r\x1b[K[#####-----] waiting: 1 of 2 nodes quiet, 4 in flight, 12 sessions, 00:04" +
-			"\r\x1b[K[#####-----] waiting: 1 of 2 nodes quiet, 3 in flight, 12 sessions, 00:05" +
-			"\r\x1b[K[#####-----] waiting: 1 of 2 nodes quiet, 3 in flight, 12 sessions, 01:09\r\x1b[K"},
+		{"in one line on a terminal, however narrow", true, "\r\x1b[K\x1b[?7l[#####-----] 00:00 waiting: 1 of 2 nodes quiet, 5 in flight, 12 sessions\x1b[?7h" +
+			"\r\x1b[K\x1b[?7l[#####-----] 00:04 waiting: 1 of 2 nodes quiet, 4 in flight, 12 sessions\x1b[?7h" +
+			"\r\x1b[K\x1b[?7l[#####-----] 00:05 waiting: 1 of 2 nodes quiet, 3 in flight, 12 sessions\x1b[?7h" +
+			"\r\x1b[K\x1b[?7l[#####-----] 01:09 waiting: 1 of 2 nodes quiet, 3 in flight, 12 sessions\x1b[?7h\r\x1b[K"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var b bytes.Buffer

@@ -12,7 +12,10 @@ import (
 const (
 	lineEvery = 5 * time.Second // between two plain lines of one phase
 	barWidth  = 10
+
 	eraseLine = "\r\x1b[K" // ECMA-48 EL: from the cursor to the end of the line
+	cutOff    = "\x1b[?7l" // DEC private mode DECAWM reset: a narrow terminal does not wrap,
+	wrapAgain = "\x1b[?7h" // and so has one line to erase
 )
 
 // Display shows the progress of the demo to people. It is not safe for
@@ -33,7 +36,7 @@ func NewDisplay(w io.Writer, live bool) *Display { return &Display{w: w, live: l
 // Update shows p.
 func (d *Display) Update(p Progress) {
 	if d.live {
-		_, _ = io.WriteString(d.w, eraseLine+bar(p)+" "+line(p))
+		_, _ = io.WriteString(d.w, eraseLine+cutOff+bar(p)+" "+line(p)+wrapAgain)
 		return
 	}
 	if d.shown && p.Phase == d.phase && p.Elapsed-d.since < lineEvery {
@@ -69,12 +72,16 @@ func line(p Progress) string {
 	return s + fmt.Sprintf(" %d requests, %d failed, %d redirected", p.Requests, p.Failed, p.Redirected)
 }
 
-// Verdict ends the display and returns what r means, in lines for people.
-// withoutDetour says how the demo was run.
-func (d *Display) Verdict(r traffic.Result, withoutDetour bool) string {
+// End leaves nothing on a terminal.
+func (d *Display) End() {
 	if d.live {
 		_, _ = io.WriteString(d.w, eraseLine)
 	}
+}
+
+// Verdict returns what r means, in lines for people. withoutDetour says how the demo
+// was run.
+func Verdict(r traffic.Result, withoutDetour bool) string {
 	var b strings.Builder
 	b.WriteString(headline(r, withoutDetour) + "\n\n")
 	fmt.Fprintf(&b, "  deployed    %d nodes, each stopped and started as a new version, in %.0f s under load\n", r.NodesDeployed, r.DurationS)

@@ -29,13 +29,13 @@ func TestALiveDisplayRedrawsOneLine(t *testing.T) {
 	d := NewDisplay(&out, true)
 	d.Update(Progress{Phase: "starting"})
 	d.Update(Progress{Phase: "deploying green-1", Elapsed: 999 * time.Second, Requests: 99_999, Redirected: 9999, NodesDeployed: 3, NodesTotal: 6})
-	_ = d.Verdict(traffic.Result{}, false)
+	d.End()
 	assert.Equal(t, []string{
-		"", "[----------]   0s starting",
-		"[#####-----] 999s deploying green-1 99999 requests, 0 failed, 9999 redirected", "",
-	}, strings.Split(out.String(), "\r\x1b[K"))
+		"", "\x1b[?7l[----------]   0s starting\x1b[?7h",
+		"\x1b[?7l[#####-----] 999s deploying green-1 99999 requests, 0 failed, 9999 redirected\x1b[?7h", "",
+	}, strings.Split(out.String(), "\r\x1b[K"), "a narrow terminal cuts it off")
 	for _, line := range strings.Split(out.String(), "\r\x1b[K") {
-		assert.Less(t, len(line), 80, "it fits in a line of 80 columns")
+		assert.Less(t, len(line)-len("\x1b[?7l\x1b[?7h"), 80, "it fits in a line of 80 columns")
 	}
 }
 
@@ -57,7 +57,6 @@ func TestTheBarIsFullOnlyAtTheEnd(t *testing.T) {
 }
 
 func TestTheVerdict(t *testing.T) {
-	d := NewDisplay(&strings.Builder{}, false)
 	well := traffic.Result{Requests: 5348, OK: 5348, Redirected: 740, NodesDeployed: 6, P50MS: 0.866, P99MS: 79.36, DurationS: 21.4}
 	assert.Equal(t, `This deployment lost none of 5348 requests, and no byte of a body.
 
@@ -65,13 +64,13 @@ func TestTheVerdict(t *testing.T) {
   requests    5348: 5348 ok, 0 failed (0 with 503, 0 with a wrong body)
   redirected  740, by 307 to a healthy node
   latency     p50 0.9 ms, p99 79.4 ms, redirects included
-`, d.Verdict(well, false))
+`, Verdict(well, false))
 
 	bad := traffic.Result{Requests: 10, OK: 7, Failed: 3, Unavailable: 1, BodyMismatches: 1, Failures: []traffic.Failure{
 		{OffsetS: 2.5, Method: "GET", URL: "http://a/", Status: 503, Phase: "deploying blue"},
 		{OffsetS: 12.25, Method: "POST", URL: "http://b/", Status: 200, Error: "wrong body", Phase: "resuming blue"},
 	}}
-	text := d.Verdict(bad, false)
+	text := Verdict(bad, false)
 	assert.True(t, strings.HasPrefix(text, "This deployment lost 3 of 10 requests.\n"), text)
 	assert.True(t, strings.HasSuffix(text, `
 The first 2 of 3 failures:

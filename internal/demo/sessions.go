@@ -19,9 +19,9 @@ import (
 // agent beside it. A pause of a node moves no rule, and its own gate decides: it lets
 // in the node's sessions and sends newcomers on, to the host of another node, where
 // they log in and stay. No session is ever led to another host: its cookie would not
-// come along. The load balancer asks the shop whether it is ready, not the gate: a
-// target that is not well loses its sessions to others (AWS, "Sticky sessions for your
-// Application Load Balancer").
+// come along. The load balancer asks the gate, which answers well while it drains
+// sessions: a target that is not well loses its own to others (AWS, "Sticky sessions
+// for your Application Load Balancer").
 func RunSessions(ctx context.Context, c SessionsConfig, report func(Progress)) (shop.Result, error) {
 	none := shop.Result{Failures: []traffic.Failure{}}
 	c, err := c.withDefaults()

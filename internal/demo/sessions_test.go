@@ -34,6 +34,7 @@ func addUp(t *testing.T, r shop.Result) {
 	assert.Zero(t, r.Failed)
 	assert.Zero(t, r.NewcomersAtDrained)
 	assert.Positive(t, r.Sessions, "nothing was at stake")
+	assert.LessOrEqual(t, r.SessionsLost, r.Sessions, "nothing else was")
 	assert.Positive(t, r.Redirected, "newcomers were led on")
 	assert.Greater(t, r.Logins, r.Sessions)
 	assert.Positive(t, r.P50MS)

@@ -37,7 +37,7 @@ func (w *shopWorld) deploy(ctx context.Context) error {
 // brings it back as its next version, with an empty memory.
 func (w *shopWorld) renew(ctx context.Context, n *shop.Node) error {
 	w.phase("pausing " + n.ID)
-	began, held := time.Now().Truncate(time.Millisecond), n.Sessions() // the registry counts in milliseconds
+	began := time.Now().Truncate(time.Millisecond) // the registry counts in milliseconds
 	switch {
 	case w.config.Mode == cluster.Redirect:
 		w.tally.Release(n.Life(), began)
@@ -52,6 +52,7 @@ func (w *shopWorld) renew(ctx context.Context, n *shop.Node) error {
 		return err
 	}
 	w.tally.Close(n.Life())
+	held := n.Sessions()
 	w.phase("draining " + n.ID)
 	if err := w.awaitQuiet(ctx, n, pause); err != nil {
 		return err

@@ -2,22 +2,18 @@ package demo
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/detourhq/detour/internal/shop"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
-// SessionsVerdict ends the display and returns what r means, in lines for people. c
-// says how the demo was run.
-func (d *Display) SessionsVerdict(r shop.Result, c SessionsConfig) string {
-	if d.live {
-		_, _ = io.WriteString(d.w, eraseLine)
-	}
+// SessionsVerdict returns what r means, in lines for people. c says how the demo was
+// run.
+func SessionsVerdict(r shop.Result, c SessionsConfig) string {
 	var b strings.Builder
 	b.WriteString(sessionsHeadline(r, c) + "\n\n")
-	fmt.Fprintf(&b, "  sessions    %d lived on the nodes that were paused: %d lost, %d cut off by the end of their node\n", r.Sessions, r.SessionsLost, r.Forced)
+	fmt.Fprintf(&b, "  sessions    %d lived on the nodes that obeyed a pause: %d lost; %d were still there when their node was stopped\n", r.Sessions, r.SessionsLost, r.Forced)
 	fmt.Fprintf(&b, "  newcomers   %d logged in, %d of them at a node that was known to be paused\n", r.Logins, r.NewcomersAtDrained)
 	fmt.Fprintf(&b, "  nodes       %d were empty when they were stopped, in %.0f s under load\n", r.Drained, r.DurationS)
 	fmt.Fprintf(&b, "  requests    %d: %d ok, %d failed; %d redirected\n", r.Requests, r.OK, r.Failed, r.Redirected)

@@ -13,24 +13,23 @@ import (
 )
 
 func TestTheSessionsVerdict(t *testing.T) {
-	d := NewDisplay(&strings.Builder{}, false)
 	well := shop.Result{
 		Requests: 5007, OK: 5007, Logins: 524, Sessions: 47, Drained: 3, Redirected: 64,
 		P50MS: 0.6, P99MS: 4.21, DurationS: 21.2,
 	}
 	assert.Equal(t, `This deployment lost no session, and none of 5007 requests.
 
-  sessions    47 lived on the nodes that were paused: 0 lost, 0 cut off by the end of their node
+  sessions    47 lived on the nodes that obeyed a pause: 0 lost; 0 were still there when their node was stopped
   newcomers   524 logged in, 0 of them at a node that was known to be paused
   nodes       3 were empty when they were stopped, in 21 s under load
   requests    5007: 5007 ok, 0 failed; 64 redirected
   latency     p50 0.6 ms, p99 4.2 ms, redirects included
-`, d.SessionsVerdict(well, SessionsConfig{}))
+`, SessionsVerdict(well, SessionsConfig{}))
 
 	bad := shop.Result{Requests: 10, OK: 8, Failed: 1, SessionsLost: 1, Failures: []traffic.Failure{
 		{OffsetS: 2.5, Method: "POST", URL: "http://a/cart", Status: 401, Error: "the session of n1 is gone", Phase: "draining n1"},
 	}}
-	text := d.SessionsVerdict(bad, SessionsConfig{})
+	text := SessionsVerdict(bad, SessionsConfig{})
 	assert.True(t, strings.HasSuffix(text, `
 The first 1 of 2 failures and lost sessions:
     2.50s draining n1       POST http://a/cart: the session of n1 is gone

@@ -93,3 +93,29 @@ func TestAPausedNodeIsNotAsked(t *testing.T) {
 		assert.Equal(t, []string{"12 s: error answer 500"}, n.words)
 	})
 }
+
+func TestACrowdedNodeIsOverloaded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, began := &said{began: time.Now()}, time.Now()
+		inFlight := []int64{99, 100, 100, 91, 100, 90, 99, 90, 100, 89, 0} // one each second
+		figures := func() cluster.Figures {
+			return cluster.Figures{InFlight: inFlight[min(int(time.Since(began).Seconds()), len(inFlight)-1)]}
+		}
+		e := New(Config{
+			Node: n, Status: cluster.Active, Log: slog.New(slog.DiscardHandler),
+			Gate: newValve(t, &fake{figures: figures}, &journal{}), Watch: &Watch{Most: 100, Every: time.Second},
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+		defer cancel()
+		e.begin(ctx)
+		<-e.announced
+		assert.Equal(t, []string{"1 s: overloaded requests in flight: 100", "9 s: active "}, n.words)
+	})
+}
+
+func TestAnErrorIsMoreThanACrowd(t *testing.T) {
+	ill := condition{failed: enough, cause: errIll, crowded: true}
+	status, reason := ill.word(cluster.Active)
+	assert.Equal(t, cluster.Faulty, status)
+	assert.Equal(t, errIll.Error(), reason)
+}

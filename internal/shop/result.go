@@ -10,8 +10,8 @@ type Result struct {
 	Failed   int `json:"failed"`   // everything else, lost sessions apart
 	Logins   int `json:"logins"`   // customers who got a session
 
-	// Sessions is for who deploys: how many lived on the nodes when those were paused.
-	// All of them are at stake.
+	// Sessions is for who deploys: how many lived on the nodes when those obeyed their
+	// pauses. All of them are at stake.
 	Sessions     int `json:"sessions"`
 	SessionsLost int `json:"sessions_lost"` // 401, or an empty cart that should not be
 

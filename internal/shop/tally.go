@@ -61,8 +61,8 @@ func (t *Tally) Release(l Life, from time.Time) {
 	t.released[l] = from
 }
 
-// Deployed counts what became of one node: how many sessions it had when it was paused,
-// and when it was stopped.
+// Deployed counts what became of one node: how many sessions it had when it obeyed its
+// pause, and when it was stopped.
 func (t *Tally) Deployed(paused, stopped int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

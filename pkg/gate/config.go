@@ -48,6 +48,10 @@ type Config struct {
 	Sessions    func() int64
 	SessionIdle time.Duration
 
+	// Load returns how busy the node is, on a scale that all nodes share: of two, the
+	// policy least-load takes the one with less. Nil means the requests in flight.
+	Load func() float64
+
 	Report      string // path of the socket that the gate reports its figures to; empty means none
 	HideCluster bool   // no answer at /_detour/cluster
 

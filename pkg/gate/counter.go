@@ -55,11 +55,12 @@ func (c *Counter) Pause(now time.Time) {
 // Resume lets the mean gap follow what arrives again.
 func (c *Counter) Resume() { c.frozen.Store(nil) }
 
-// Figures returns what c has counted. LastArrival is of the wall clock; the gap
-// is that of the minute before now, or before the pause.
+// Figures returns what c has counted. Load is what is in flight, LastArrival is of
+// the wall clock, the gap is that of the minute before now, or before the pause.
 func (c *Counter) Figures(now time.Time) cluster.Figures {
+	inFlight := c.inFlight.Load()
 	f := cluster.Figures{
-		InFlight: c.inFlight.Load(), Arrivals: c.arrivals.Load(),
+		Load: float64(inFlight), InFlight: inFlight, Arrivals: c.arrivals.Load(),
 		LastArrival: cluster.Millis(c.last.Load()), Gap: c.gap(now),
 	}
 	if frozen := c.frozen.Load(); frozen != nil {

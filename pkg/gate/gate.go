@@ -126,6 +126,9 @@ func (g *Gate) Figures() cluster.Figures {
 	if st.snapshot != nil {
 		f.SeenEpoch = st.snapshot.Epoch
 	}
+	if g.config.Load != nil {
+		f.Load = g.config.Load()
+	}
 	if g.sessions == nil {
 		f.Sessions = g.config.Sessions()
 	} else {

@@ -125,6 +125,7 @@ func (l *ledger) merge(f cluster.Figures, now time.Time) cluster.Figures {
 			continue
 		}
 		f.InFlight += a.figures.InFlight
+		f.Load += a.figures.Load
 		f.Sessions += a.figures.Sessions
 		perMilli += rate(a.figures.Gap)
 		if seen := a.seen(now); f.SeenEpoch == 0 || seen < f.SeenEpoch {

@@ -30,7 +30,7 @@ type report struct {
 var errReport = errors.New("gate: not a report")
 
 // parseReport reads one line. Numbers that nobody can have are brought to the
-// nearest that somebody can.
+// nearest that somebody can. Who says no load has that of its requests in flight.
 func parseReport(line []byte) (report, error) {
 	var r report
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -38,6 +38,9 @@ func parseReport(line []byte) (report, error) {
 	}
 	for _, n := range [...]*int64{&r.InFlight, &r.Sessions, &r.Arrivals, &r.SeenEpoch, (*int64)(&r.LastArrival), (*int64)(&r.Gap)} {
 		*n = min(max(*n, 0), mostCount)
+	}
+	if r.Load = min(max(r.Load, 0), mostCount); r.Load == 0 {
+		r.Load = float64(r.InFlight)
 	}
 	return r, nil
 }

@@ -24,16 +24,16 @@ func reporter(s *Socket, lines ...string) *caller {
 }
 
 func line(id string, f cluster.Figures) string {
-	return fmt.Sprintf(`{"id":%q,"inflight":%d,"arrivals":%d,"last_arrival_ms":%d,"gap_ms":%d,"sessions":%d,"seen_epoch":%d,"paused":true,"later":[]}`+"\n",
-		id, f.InFlight, f.Arrivals, f.LastArrival, f.Gap, f.Sessions, f.SeenEpoch)
+	return fmt.Sprintf(`{"id":%q,"inflight":%d,"arrivals":%d,"last_arrival_ms":%d,"gap_ms":%d,"sessions":%d,"seen_epoch":%d,"load":%g,"paused":true,"later":[]}`+"\n",
+		id, f.InFlight, f.Arrivals, f.LastArrival, f.Gap, f.Sessions, f.SeenEpoch, f.Load)
 }
 
 func TestReportsAreMerged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSocket(SocketConfig{})
-		a := reporter(s, line("a", cluster.Figures{InFlight: 2, Arrivals: 10, LastArrival: 500, Gap: 1000, Sessions: 3, SeenEpoch: 8}))
+		a := reporter(s, line("a", cluster.Figures{InFlight: 2, Arrivals: 10, LastArrival: 500, Gap: 1000, Sessions: 3, SeenEpoch: 8, Load: 0.5}))
 		reporter(s, line("b", cluster.Figures{InFlight: 1, Arrivals: 5, LastArrival: 900, Gap: 1000, Sessions: 1, SeenEpoch: 7}))
-		want := cluster.Figures{InFlight: 3, Arrivals: 15, LastArrival: 900, Gap: 500, Sessions: 4, SeenEpoch: 7}
+		want := cluster.Figures{InFlight: 3, Arrivals: 15, LastArrival: 900, Gap: 500, Sessions: 4, SeenEpoch: 7, Load: 1.5} // b's is what it has in flight
 		assert.Equal(t, want, s.Figures(), "and nobody counts a reporter as a request")
 		assert.Equal(t, 2, s.Reporters())
 
@@ -42,7 +42,7 @@ func TestReportsAreMerged(t *testing.T) {
 		assert.Equal(t, 1, s.Reporters())
 		assert.Equal(t, want, s.Figures(), "who has just gone may come back")
 		pass(linger)
-		want.InFlight, want.Sessions, want.Gap = 1, 1, 1000
+		want.InFlight, want.Sessions, want.Gap, want.Load = 1, 1, 1000, 1
 		assert.Equal(t, want, s.Figures(), "arrivals never go back")
 		require.NoError(t, s.Close())
 	})
