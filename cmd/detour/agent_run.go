@@ -52,7 +52,7 @@ func (a *app) runAgent(ctx context.Context, f *agentFlags, ownPulse bool) error 
 		return err
 	}
 	a.place(ctx, &d, log)
-	e := entry.New(f.entry(registry, d, settings, valve, log))
+	e := entry.New(f.entry(registry, d, settings, valve, log)) //nolint:contextcheck // the valve has the context of openGate
 	e.App, e.Signals = program, signals
 	code, err := e.Run(ctx)
 	if err != nil {

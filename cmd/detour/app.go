@@ -189,6 +189,15 @@ func do[T any](ctx context.Context, a *app, c command.Command, show func(*T)) er
 	return nil
 }
 
+// ask carries out c and returns the result that it does not show.
+func ask[T any](ctx context.Context, a *app, c command.Command) (*T, error) {
+	silent := *a
+	silent.json = false
+	var result *T
+	err := do(ctx, &silent, c, func(t *T) { result = t })
+	return result, err
+}
+
 // throughWhom is the name of the function to go through, "" for none.
 func (a *app) throughWhom() string {
 	if a.function != "" || a.redis != "" {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,24 +32,16 @@ It exits with 1 if anything is wrong; warnings and notes are none.`,
 	}
 }
 
-// examine runs the command for its JSON: the exit code depends on what it says.
+// examine tells what is wrong; the exit code depends on it.
 func (a *app) examine(ctx context.Context) error {
-	var answer bytes.Buffer
-	asked := *a
-	asked.stdout, asked.json = &answer, true
-	if err := do(ctx, &asked, command.Command{Verb: "doctor"}, func(*doctor.Report) {}); err != nil {
+	r, err := ask[doctor.Report](ctx, a, command.Command{Verb: "doctor"})
+	if err != nil {
 		return err
 	}
-	var r doctor.Report
-	if err := json.Unmarshal(answer.Bytes(), &r); err != nil {
-		return fmt.Errorf("the answer cannot be read: %w", err)
-	}
-	if a.json {
-		if _, err := answer.WriteTo(a.stdout); err != nil {
-			return err
-		}
-	} else {
-		a.showReport(&r)
+	if !a.json {
+		a.showReport(r)
+	} else if err := json.NewEncoder(a.stdout).Encode(r); err != nil {
+		return err
 	}
 	if r.Wrong > 0 {
 		return errQuiet

@@ -86,15 +86,6 @@ func (a *app) pauseAndWait(ctx context.Context, order command.Command, w waitFla
 	return a.ended(p.Target, &r, w.timeout)
 }
 
-// ask carries out c and returns the result that it does not show.
-func ask[T any](ctx context.Context, a *app, c command.Command) (*T, error) {
-	silent := *a
-	silent.json = false
-	var result *T
-	err := do(ctx, &silent, c, func(t *T) { result = t })
-	return result, err
-}
-
 // ended tells how a wait ended.
 func (a *app) ended(target string, r *wait.Result, limit time.Duration) error {
 	stands := fmt.Sprintf("the pause stands: detour resume %s lifts it", target)

@@ -9,6 +9,8 @@ import json, pathlib, secrets, socket, sys
 
 LUA = pathlib.Path(__file__).resolve().parents[2] / "pkg" / "cluster" / "lua"
 KEYS = "nodes reports figures pulses pauses groups epoch left lease fence events work".split()
+if len(sys.argv) != 6:
+    sys.exit(__doc__)
 address, cluster, node, group, endpoint = sys.argv[1:]
 prefix = "{detour:%s}:" % cluster
 host, port = address.rsplit(":", 1)

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -92,11 +91,8 @@ func (r *Registry) lives(ctx context.Context, id string) (now Millis, old Descri
 	err = r.read(ctx, func(p redis.Cmdable) error {
 		pipe := p.Pipeline()
 		body, gone, clock = pipe.HGet(ctx, r.keys.nodes, id), pipe.HGet(ctx, r.keys.left, id), pipe.Time(ctx)
-		cmds, _ := pipe.Exec(ctx) // its error may be no more than that there is none
-		for _, cmd := range cmds {
-			if err := cmd.Err(); err != nil && !errors.Is(err, redis.Nil) {
-				return fmt.Errorf("read registry: %w", err)
-			}
+		if err := execute(ctx, pipe); err != nil {
+			return fmt.Errorf("read registry: %w", err)
 		}
 		return nil
 	})

@@ -68,11 +68,8 @@ func (r *Registry) snapshot(ctx context.Context, p redis.Cmdable, wall func() ti
 	pauses := pipe.HGetAll(ctx, r.keys.pauses)
 	groups := pipe.HGetAll(ctx, r.keys.groups)
 	clock := pipe.Time(ctx)
-	cmds, _ := pipe.Exec(ctx) // its error is the first one, which may be no more than a missing epoch
-	for _, cmd := range cmds {
-		if err := cmd.Err(); err != nil && !errors.Is(err, redis.Nil) {
-			return nil, fmt.Errorf("read registry: %w", err)
-		}
+	if err := execute(ctx, pipe); err != nil {
+		return nil, fmt.Errorf("read registry: %w", err)
 	}
 	s := &Snapshot{Time: Millis(clock.Val().UnixMilli()), ReadAt: wall()}
 	s.Epoch, _ = epochOf(epoch)
@@ -81,6 +78,21 @@ func (r *Registry) snapshot(ctx context.Context, p redis.Cmdable, wall func() ti
 	d.pauses(pauses.Val())
 	d.groups(groups.Val())
 	return s, nil
+}
+
+// execute sends what pipe holds. That something is missing is no error. A sign-in
+// that is refused leaves no command with one: only Exec itself tells of it.
+func execute(ctx context.Context, pipe redis.Pipeliner) error {
+	cmds, err := pipe.Exec(ctx)
+	for _, cmd := range cmds {
+		if err := cmd.Err(); err != nil && !errors.Is(err, redis.Nil) {
+			return err
+		}
+	}
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return err
 }
 
 // Aged reads only what ages without moving the epoch, the pulses, the figures
