@@ -54,18 +54,21 @@ func signed(by Life, next http.Handler) http.Handler {
 	})
 }
 
-// begin serves on listener, registers the node, and looks for pauses before it
-// returns, so that the gate obeys one that is on the node already.
+// begin registers the node and looks for pauses before it serves on listener, where
+// requests wait meanwhile: from the first of them on the gate obeys a pause that is on
+// the node already.
 func (l *life) begin(ctx context.Context, listener net.Listener) error {
-	l.ended.Go(func() { _ = l.server.Serve(listener) }) // ends with ErrServerClosed
 	if err := l.agent.Start(ctx); err != nil {
+		_ = listener.Close()
 		return err
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
 	if err := l.gate.Look(ctx); err != nil {
+		_ = listener.Close()
 		return err
 	}
+	l.ended.Go(func() { _ = l.server.Serve(listener) }) // ends with ErrServerClosed
 	l.ended.Go(func() { l.gate.Run(running) })
 	l.ended.Go(func() { _ = l.agent.Run(running) }) // fails only if another node takes this one's id
 	return nil
