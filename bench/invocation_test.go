@@ -8,6 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+
+	"github.com/detourhq/detour/internal/buildtest"
 )
 
 // median is what a shared machine spoils least.
@@ -22,8 +24,8 @@ func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 // freshness 0 at most a no-op and 1.3 × one GET.
 func BenchmarkWarmInvocation(b *testing.B) {
 	_, url := fleet(b, 10)
-	noop := host(b, build(b, "./bench/noop"), nil)
-	binary := build(b, "./functions/redirect")
+	noop := host(b, buildtest.Program(b, "./bench/noop"), nil)
+	binary := buildtest.Program(b, "./functions/redirect")
 	fresh := host(b, binary, map[string]string{"DETOUR_REDIS_URL": url, "DETOUR_FRESHNESS": "1h", "DETOUR_PULSE_EVERY": "1h"})
 	asking := host(b, binary, map[string]string{"DETOUR_REDIS_URL": url, "DETOUR_PULSE_EVERY": "1h"})
 	options, err := redis.ParseURL(url)
@@ -50,7 +52,7 @@ func BenchmarkWarmInvocation(b *testing.B) {
 // BenchmarkColdStart: to the first request for work, at most a no-op and 8 ms.
 func BenchmarkColdStart(b *testing.B) {
 	_, url := fleet(b, 10)
-	noop, redirect := build(b, "./bench/noop"), build(b, "./functions/redirect")
+	noop, redirect := buildtest.Program(b, "./bench/noop"), buildtest.Program(b, "./functions/redirect")
 	start := func(binary string) time.Duration {
 		h := host(b, binary, map[string]string{"DETOUR_REDIS_URL": url})
 		defer h.Close()
@@ -73,7 +75,7 @@ func BenchmarkFirstAnswerWithoutRegistry(b *testing.B) {
 	silent, err := config.Listen(b.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	defer func() { _ = silent.Close() }()
-	redirect := build(b, "./functions/redirect")
+	redirect := buildtest.Program(b, "./functions/redirect")
 	var worst time.Duration
 	for b.Loop() {
 		h := host(b, redirect, map[string]string{"DETOUR_REDIS_URL": "redis://" + silent.Addr().String()})

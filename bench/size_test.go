@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/detourhq/detour/internal/buildtest"
 )
 
 // BenchmarkSnapshot10000: at most 25 ms in the function, one round trip.
@@ -25,7 +27,7 @@ func BenchmarkSnapshot10000(b *testing.B) {
 // BenchmarkMemory10000: at most 48 MB resident after a redirect among 10,000 nodes.
 func BenchmarkMemory10000(b *testing.B) {
 	_, url := fleet(b, 10_000)
-	h := host(b, build(b, "./functions/redirect"), map[string]string{"DETOUR_REDIS_URL": url, "DETOUR_REDIS_TIMEOUT": "2s"})
+	h := host(b, buildtest.Program(b, "./functions/redirect"), map[string]string{"DETOUR_REDIS_URL": url, "DETOUR_REDIS_TIMEOUT": "2s"})
 	for b.Loop() {
 		invoke(b, h)
 	}

@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,14 +20,6 @@ const event = `{"requestContext":{"elb":{"targetGroupArn":"arn:aws:elasticloadba
 	`"cookie":["JSESSIONID=0123456789ABCDEF.n1; theme=dark"],"host":["app.example.com"],"user-agent":["Mozilla/5.0 (X11; Linux x86_64)"],` +
 	`"x-amzn-trace-id":["Root=1-5f84c7a9-1d2e3f4a5b6c7d8e9f0a1b2c"],"x-forwarded-for":["192.0.2.7"],"x-forwarded-port":["443"],` +
 	`"x-forwarded-proto":["https"]},"body":"","isBase64Encoded":false}`
-
-// build returns the binary of a function of this module.
-func build(b *testing.B, pkg string) string {
-	b.Helper()
-	out := filepath.Join(b.TempDir(), "bootstrap")
-	require.NoError(b, locallambda.Build(b.Context(), "..", pkg, out))
-	return out
-}
 
 // host runs one copy of binary that is not frozen between invocations: what a
 // freeze costs is the same for every function.

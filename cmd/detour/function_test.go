@@ -4,13 +4,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/buildtest"
 	"github.com/detourhq/detour/internal/command"
 	"github.com/detourhq/detour/internal/locallambda"
 )
@@ -19,9 +19,7 @@ import (
 // heartbeat function.
 func lambdaAPI(t *testing.T, redis string) *httptest.Server {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "bootstrap")
-	require.NoError(t, locallambda.Build(t.Context(), "../..", "./functions/heartbeat", binary))
-	host, err := locallambda.New(locallambda.Config{Binary: binary, Env: map[string]string{"DETOUR_REDIS_URL": redis, "DETOUR_REDIS_TIMEOUT": "500ms"}, Copies: 1, Log: io.Discard})
+	host, err := locallambda.New(locallambda.Config{Binary: buildtest.Program(t, "./functions/heartbeat"), Env: map[string]string{"DETOUR_REDIS_URL": redis, "DETOUR_REDIS_TIMEOUT": "500ms"}, Copies: 1, Log: io.Discard})
 	require.NoError(t, err)
 	t.Cleanup(host.Close)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/buildtest"
 	"github.com/detourhq/detour/internal/localaws"
 	"github.com/detourhq/detour/internal/locallambda"
 	"github.com/detourhq/detour/pkg/cluster"
@@ -29,17 +29,9 @@ type shipped struct {
 	nodes    []cluster.Descriptor
 }
 
-// build compiles the function and returns the executable's path.
-func build(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "bootstrap")
-	require.NoError(t, locallambda.Build(t.Context(), "../..", "./functions/heartbeat", binary))
-	return binary
-}
-
 // newShipped has a node for each instance and task of the recorded events, a group
 // for each of their sources, and one more node that stands in.
-func newShipped(t *testing.T, binary string) *shipped {
+func newShipped(t *testing.T) *shipped {
 	t.Helper()
 	s := &shipped{server: miniredis.RunT(t), aws: &localaws.Server{AutoScaling: &localaws.AutoScaling{}, CodeDeploy: &localaws.CodeDeploy{}}}
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +40,7 @@ func newShipped(t *testing.T, binary string) *shipped {
 	}))
 	t.Cleanup(api.Close)
 	var err error
-	s.host, err = locallambda.New(locallambda.Config{Binary: binary, Timeout: 14 * time.Second, Env: map[string]string{ // no time for a second sweep
+	s.host, err = locallambda.New(locallambda.Config{Binary: buildtest.Program(t, "./functions/heartbeat"), Timeout: 14 * time.Second, Env: map[string]string{ // no time for a second sweep
 		"DETOUR_REDIS_URL": "redis://" + s.server.Addr(), "AWS_ENDPOINT_URL": api.URL, "AWS_ACCESS_KEY_ID": "made", "AWS_SECRET_ACCESS_KEY": "up",
 		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
 	}})

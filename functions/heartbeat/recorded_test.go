@@ -58,7 +58,7 @@ func heard(t *testing.T, name string, answer []byte) {
 // AWS tells things more than once and in any order. Whatever it is, the same nodes
 // are paused in the end, and AWS is answered once.
 func TestTheBinaryHearsEveryRecordedEventInAnyOrder(t *testing.T) {
-	events, binary := recorded(t), build(t)
+	events := recorded(t)
 	var once []string
 	for name := range events {
 		once = append(once, name)
@@ -73,7 +73,7 @@ func TestTheBinaryHearsEveryRecordedEventInAnyOrder(t *testing.T) {
 		orders[fmt.Sprintf("shuffled by %d", seed)] = order
 	}
 	for name, order := range orders {
-		t.Run(name, func(t *testing.T) { hearAll(t, newShipped(t, binary), events, order) })
+		t.Run(name, func(t *testing.T) { hearAll(t, newShipped(t), events, order) })
 	}
 }
 
@@ -156,7 +156,7 @@ func spoilValue(name string, v any, change func(string) any) any {
 }
 
 func TestTheBinaryDoesNothingForABrokenEvent(t *testing.T) {
-	s := newShipped(t, build(t))
+	s := newShipped(t)
 	before := s.server.Dump()
 	for name, event := range recorded(t) {
 		for how, spoiled := range broken {

@@ -2,45 +2,23 @@ package demo
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/detourhq/detour/internal/locallambda"
+	"github.com/detourhq/detour/internal/buildtest"
 )
 
 // patience bounds every wait of these tests.
 const patience = 30 * time.Second
 
-// built is the redirect function, compiled once, in a folder of its own.
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "demo-test-")
-	if err != nil {
-		return "", err
-	}
-	out := filepath.Join(dir, "redirect")
-	return out, locallambda.Build(context.Background(), "../..", "./functions/redirect", out)
-})
-
-func TestMain(m *testing.M) {
-	m.Run()
-	if path, _ := built(); path != "" {
-		_ = os.RemoveAll(filepath.Dir(path))
-	}
-}
-
 // short is a demo of a few seconds. Its nodes drain for as long as a client on a
 // busy machine may need to follow a redirect.
 func short(t *testing.T) Config {
 	t.Helper()
-	binary, err := built()
-	require.NoError(t, err)
 	return Config{
-		Rounds: 1, Rate: 60, Nodes: 2, Binary: binary,
+		Rounds: 1, Rate: 60, Nodes: 2, Binary: buildtest.Program(t, "./functions/redirect"),
 		pace: pace{
 			steady: 200 * time.Millisecond, quiet: time.Second, down: 150 * time.Millisecond,
 			check: 50 * time.Millisecond, limit: patience,

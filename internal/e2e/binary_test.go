@@ -1,74 +1,57 @@
 package e2e
 
 import (
-	"context"
-	"fmt"
-	"io/fs"
+	"encoding/json"
 	"os"
 	"path/filepath"
-	"sync"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/detourhq/detour/internal/locallambda"
+	"github.com/detourhq/detour/internal/buildtest"
 )
 
 // root is the module's folder.
 const root = "../.."
 
-// workshop is a folder for what is built once for all tests.
-var workshop string
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "detour-e2e-")
-	if err != nil {
-		panic(fmt.Sprintf("e2e: make a folder: %v", err))
-	}
-	defer os.RemoveAll(dir)
-	workshop = dir
-	m.Run()
-}
-
-// built is the redirect function's executable.
-var built = sync.OnceValues(func() (string, error) {
-	if err := openSources(sources...); err != nil {
-		return "", fmt.Errorf("open sources: %w", err)
-	}
-	out := filepath.Join(workshop, "bootstrap")
-	return out, locallambda.Build(context.Background(), root, "./functions/redirect", out)
-})
-
 // binary returns the path of the redirect function's executable.
 func binary(t *testing.T) string {
 	t.Helper()
-	path, err := built()
-	require.NoError(t, err)
-	return path
+	return buildtest.Program(t, "./functions/redirect")
 }
 
-// sources are the folders and files that functions and agents are built from.
-var sources = []string{"go.mod", "go.sum", "functions/redirect", "internal/agent", "internal/albevent", "internal/config", "internal/e2e/testdata/agent", "pkg"}
+// texts are Go files of the module, by path, that stand in for its own in a
+// build, or come in addition.
+type texts map[string]string
 
-// openSources opens the files that programs are built from. The test
-// cache knows only what a test itself opens, not what the compiler reads for it,
-// and would go on reporting an old success.
-func openSources(from ...string) error {
-	module := os.DirFS(root)
-	for _, at := range from {
-		err := fs.WalkDir(module, at, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
-				return err
-			}
-			f, err := module.Open(path)
-			if err != nil {
-				return err
-			}
-			return f.Close()
-		})
-		if err != nil {
-			return err
-		}
+// edit puts one passage in place of another throughout a file. If the file does
+// not hold it, the test ends: the passage has to be looked for anew, or the test
+// would try nothing.
+func (changed texts) edit(t *testing.T, file, passage, instead string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	require.NoError(t, err)
+	require.Contains(t, string(text), passage, "%s no longer holds this passage", file)
+	changed[file] = strings.ReplaceAll(string(text), passage, instead)
+}
+
+// build builds the package as it is built for Lambda, but with the changed texts,
+// and returns the path of the executable, which is called name.
+func (changed texts) build(t *testing.T, pkg, name string) string {
+	t.Helper()
+	dir := t.TempDir()
+	replace := map[string]string{}
+	for file, text := range changed {
+		original, err := filepath.Abs(filepath.Join(root, file))
+		require.NoError(t, err)
+		replace[original] = filepath.Join(dir, strconv.Itoa(len(replace))+".go")
+		require.NoError(t, os.WriteFile(replace[original], []byte(text), 0o600))
 	}
-	return nil
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	require.NoError(t, err)
+	list := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(list, overlay, 0o600))
+	return buildtest.Variant(t, "internal/e2e/"+name, pkg, "-overlay="+list)
 }

@@ -6,27 +6,14 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/buildtest"
 	commands "github.com/detourhq/detour/internal/command"
-	"github.com/detourhq/detour/internal/locallambda"
 	"github.com/detourhq/detour/pkg/cluster"
 )
-
-// program returns the path of one of the module's programs, built once for all
-// tests.
-func (s *stack) program(pkg string) string {
-	s.t.Helper()
-	require.NoError(s.t, openSources("go.mod", "go.sum", "cmd", "functions", "internal", "pkg"))
-	out := filepath.Join(workshop, filepath.Base(pkg))
-	if _, err := os.Stat(out); err != nil {
-		require.NoError(s.t, locallambda.Build(s.t.Context(), root, pkg, out))
-	}
-	return out
-}
 
 // credentials are the environment by which AWS's SDK finds the API at url.
 func credentials(url string) map[string]string {
@@ -40,7 +27,7 @@ func credentials(url string) map[string]string {
 // credentials, and the function's name. Its answer is read into result, unless nil.
 func (s *stack) operate(result any, args ...string) {
 	s.t.Helper()
-	program := s.program("./cmd/detour")
+	program := buildtest.Program(s.t, "./cmd/detour")
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, append([]string{"--function", function, "--json"}, args...)...)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/buildtest"
 	"github.com/detourhq/detour/internal/localalb"
 	"github.com/detourhq/detour/internal/localaws"
 	"github.com/detourhq/detour/internal/locallambda"
@@ -105,7 +106,7 @@ func (s *stack) startAWS(redis string) {
 	s.url = "http://" + server.Listener.Addr().String()
 	env := credentials(s.url)
 	env["DETOUR_TARGET_GROUP"] = localaws.TargetGroupARN(redirectTG)
-	s.heartbeat = s.host(s.program("./functions/heartbeat"), redis, env)
+	s.heartbeat = s.host(buildtest.Program(s.t, "./functions/heartbeat"), redis, env)
 	s.aws.Functions = map[string]localaws.Function{function: s.heartbeat}
 	server.Start()
 	s.t.Cleanup(server.Close)

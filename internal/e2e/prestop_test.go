@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/buildtest"
 	"github.com/detourhq/detour/internal/localalb"
 	"github.com/detourhq/detour/internal/redistest"
 	"github.com/detourhq/detour/pkg/cluster"
@@ -46,7 +47,7 @@ func TestNothingArrivesOnceThePreStopHasReturned(t *testing.T) {
 	paused := time.Now()
 	sleeper.end()
 	told.end()
-	hook := start(t, nil, executable(t, "./cmd/detour"), "pause", "node:hooked", "--redis", s.url, "--cluster", clusterName, "--wait")
+	hook := start(t, nil, buildtest.Program(t, "./cmd/detour"), "pause", "node:hooked", "--redis", s.url, "--cluster", clusterName, "--wait")
 	assert.Equal(t, 0, hook.code())
 	returned := map[*shopNode]time.Time{hooked: time.Now()}
 	hooked.end()
@@ -124,8 +125,8 @@ func (s *shop) launch(id, ip string, reports bool, flags ...string) *shopNode {
 		path := filepath.Join(s.t.TempDir(), "gate")
 		env, args = append(env, "WEBAPP_REPORT="+path), append(args, "--gate", path)
 	}
-	args = append(append(args, flags...), "--", executable(s.t, "./internal/e2e/testdata/webapp"))
-	n.process = start(s.t, env, executable(s.t, "./cmd/detour"), args...)
+	args = append(append(args, flags...), "--", buildtest.Program(s.t, "./internal/e2e/testdata/webapp"))
+	n.process = start(s.t, env, buildtest.Program(s.t, "./cmd/detour"), args...)
 	s.nodes = append(s.nodes, n)
 	return n
 }

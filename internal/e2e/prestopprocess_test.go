@@ -16,20 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/detourhq/detour/internal/child"
-	"github.com/detourhq/detour/internal/locallambda"
 )
-
-// executable returns the path of one of the module's programs, built once for all
-// tests.
-func executable(t *testing.T, pkg string) string {
-	t.Helper()
-	require.NoError(t, openSources("go.mod", "go.sum", "cmd", "internal", "pkg"))
-	out := filepath.Join(workshop, filepath.Base(pkg))
-	if _, err := os.Stat(out); err != nil {
-		require.NoError(t, locallambda.Build(t.Context(), root, pkg, out))
-	}
-	return out
-}
 
 // process is a program that runs until it is told to end, or the test has ended.
 type process struct {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/buildtest"
 	"github.com/detourhq/detour/internal/child"
 	"github.com/detourhq/detour/pkg/cluster"
 )
@@ -78,12 +79,7 @@ func recordedEvents(t *testing.T) map[string][]byte {
 // URL that events are posted to.
 func startEmulator(t *testing.T, env map[string]string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "aws-lambda-rie")
-	build := exec.CommandContext(t.Context(), "go", "build", "-modfile=tools/go.mod", "-o", program, emulatorPackage)
-	build.Dir = root
-	said, err := build.CombinedOutput()
-	require.NoError(t, err, "build the emulator: %s", said)
-
+	program := buildtest.Variant(t, emulatorPackage, emulatorPackage, "-modfile=tools/go.mod")
 	address, log := freeAddress(t), &journal{}
 	cmd := exec.Command(program, //nolint:noctx // ends with the test's cleanup, which outlives its context
 		"--runtime-interface-emulator-address", address, "--runtime-api-address", freeAddress(t), binary(t))

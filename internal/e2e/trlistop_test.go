@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/buildtest"
 	"github.com/detourhq/detour/internal/redistest"
 	"github.com/detourhq/detour/pkg/cluster"
 )
@@ -79,11 +80,11 @@ func newOffice(t *testing.T) *office {
 	t.Helper()
 	o := &office{t: t, url: redistest.Start(t).URL, database: startDatabase(t)}
 	path := filepath.Join(t.TempDir(), "gate")
-	start(t, nil, executable(t, "./cmd/detour"), "agent", "--redis", o.url, "--cluster", clusterName, "--target", "none",
+	start(t, nil, buildtest.Program(t, "./cmd/detour"), "agent", "--redis", o.url, "--cluster", clusterName, "--target", "none",
 		"--id", "n1", "--group", "office", "--endpoint", "http://n1.example.com", "--gate", path)
 	eventually(t, openRegistry(t, o.url), func(s *cluster.Snapshot) bool { return len(s.Nodes) == 1 })
 	o.workers = map[string]*worker{
-		"Go":     {process: start(t, nil, executable(t, "./internal/e2e/testdata/worker"), path, o.database.address)},
+		"Go":     {process: start(t, nil, buildtest.Program(t, "./internal/e2e/testdata/worker"), path, o.database.address)},
 		"Python": {process: start(t, documented(t), look(t, "python3"), "testdata/worker/worker.py", path, o.database.address)},
 	}
 	for _, w := range o.workers {
@@ -132,7 +133,7 @@ func (o *office) served(d time.Duration) {
 // operate runs the CLI.
 func (o *office) operate(t *testing.T, args ...string) {
 	t.Helper()
-	assert.Equal(t, 0, start(t, nil, executable(t, "./cmd/detour"), append(args, "--redis", o.url, "--cluster", clusterName)...).code())
+	assert.Equal(t, 0, start(t, nil, buildtest.Program(t, "./cmd/detour"), append(args, "--redis", o.url, "--cluster", clusterName)...).code())
 }
 
 // visitors is a load of few clients, each of which sends its next request when it has

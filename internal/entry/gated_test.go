@@ -19,7 +19,7 @@ import (
 func startGated(t *testing.T, url string, flags ...string) *run {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gate")
-	return start(t, url, []string{"APP_GATE=" + path}, append(append([]string{"--gate", path}, flags...), app()...)...)
+	return start(t, url, []string{"APP_GATE=" + path}, append(append([]string{"--gate", path}, flags...), app(t)...)...)
 }
 
 func TestTheApplicationIsStoppedWhenNothingIsInFlightAndNothingArrives(t *testing.T) {

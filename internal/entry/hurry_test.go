@@ -42,7 +42,7 @@ func gone(t *testing.T, pid string, zombies bool) {
 
 func TestASecondSignalEndsTheWaiting(t *testing.T) {
 	registry, server := open(t)
-	r := start(t, server.URL, nil, append([]string{"--grace", "1h"}, app()...)...)
+	r := start(t, server.URL, nil, append([]string{"--grace", "1h"}, app(t)...)...)
 	awaitReport(t, registry, cluster.Active)
 	r.signal(syscall.SIGTERM)
 	awaitReport(t, registry, cluster.Paused)
@@ -64,7 +64,7 @@ func TestAStubbornApplicationIsKilled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry, server := open(t)
-			r := start(t, server.URL, []string{"APP_ON_TERM=wait"}, append(row.flags, app()...)...)
+			r := start(t, server.URL, []string{"APP_ON_TERM=wait"}, append(row.flags, app(t)...)...)
 			awaitReport(t, registry, cluster.Active)
 			orphan := r.tell("/orphan?for=60")
 			r.signal(syscall.SIGTERM)
@@ -86,7 +86,7 @@ func TestAStubbornApplicationIsKilled(t *testing.T) {
 func TestTheApplicationServesWhileTheRegistryIsDown(t *testing.T) {
 	registry, server := open(t)
 	server.Stop()
-	r := start(t, server.URL, nil, app()...)
+	r := start(t, server.URL, nil, app(t)...)
 	r.tell("/become-ready")
 	r.logged("registry fails")
 	assert.True(t, r.lives())
@@ -99,7 +99,7 @@ func TestTheApplicationServesWhileTheRegistryIsDown(t *testing.T) {
 func TestARegistryThatWasNeverThereDoesNotKeepTheApplicationFromItsEnd(t *testing.T) {
 	_, server := open(t)
 	server.Stop()
-	r := start(t, server.URL, nil, app()...)
+	r := start(t, server.URL, nil, app(t)...)
 	r.logged("registry fails")
 	r.signal(syscall.SIGTERM)
 	assert.Equal(t, 0, r.code())
@@ -108,7 +108,7 @@ func TestARegistryThatWasNeverThereDoesNotKeepTheApplicationFromItsEnd(t *testin
 
 func TestARegistryThatHangsAtTheEndCostsABoundedTime(t *testing.T) {
 	registry, server := open(t)
-	r := start(t, server.URL, []string{"DETOUR_REDIS_TIMEOUT=500ms"}, append([]string{"--drain-timeout", "1s"}, app()...)...)
+	r := start(t, server.URL, []string{"DETOUR_REDIS_TIMEOUT=500ms"}, append([]string{"--drain-timeout", "1s"}, app(t)...)...)
 	awaitReport(t, registry, cluster.Active)
 	server.Suspend()
 	defer server.Resume()
@@ -120,7 +120,7 @@ func TestARegistryThatHangsAtTheEndCostsABoundedTime(t *testing.T) {
 
 func TestAnApplicationWhoseNodeIsSupersededEndsInOrder(t *testing.T) {
 	registry, server := open(t)
-	r := start(t, server.URL, nil, app()...)
+	r := start(t, server.URL, nil, app(t)...)
 	awaitReport(t, registry, cluster.Active)
 	newer := cluster.Descriptor{ID: "n1", Group: "blue", Endpoint: "http://newer.example.com", Weight: 1}
 	_, _, err := registry.Register(t.Context(), newer, cluster.Report{Status: cluster.Active})
@@ -132,7 +132,7 @@ func TestAnApplicationWhoseNodeIsSupersededEndsInOrder(t *testing.T) {
 
 func TestAnApplicationWhoseNodeWasTakenOutRunsOn(t *testing.T) {
 	registry, server := open(t)
-	r := start(t, server.URL, nil, app()...)
+	r := start(t, server.URL, nil, app(t)...)
 	awaitReport(t, registry, cluster.Active)
 	s, err := registry.Snapshot(t.Context(), time.Now)
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestAnApplicationWhoseNodeWasTakenOutRunsOn(t *testing.T) {
 
 func TestOrphansAreBuried(t *testing.T) {
 	_, server := open(t)
-	r := start(t, server.URL, nil, app()...)
+	r := start(t, server.URL, nil, app(t)...)
 	var pids []string
 	for range 3 {
 		pids = append(pids, r.tell("/orphan?for=0.3"))

@@ -14,7 +14,7 @@ import (
 
 func TestThePauseIsPublishedBeforeTheApplicationIsToldAndTheNodeLeavesAfterItEnded(t *testing.T) {
 	registry, server := open(t)
-	r := start(t, server.URL, []string{"APP_ON_TERM=wait"}, app()...)
+	r := start(t, server.URL, []string{"APP_ON_TERM=wait"}, app(t)...)
 	awaitReport(t, registry, cluster.Active)
 
 	r.signal(syscall.SIGTERM)
@@ -28,8 +28,8 @@ func TestThePauseIsPublishedBeforeTheApplicationIsToldAndTheNodeLeavesAfterItEnd
 
 func TestANodeIsOfferedWhileItsProbeAnswers(t *testing.T) {
 	registry, server := open(t)
-	r := start(t, server.URL, nil, app()...)
-	probed := start(t, server.URL, nil, append([]string{"--id", "n2", "--probe", r.url + "/ready", "--pulse-every", "200ms"}, app()...)...)
+	r := start(t, server.URL, nil, app(t)...)
+	probed := start(t, server.URL, nil, append([]string{"--id", "n2", "--probe", r.url + "/ready", "--pulse-every", "200ms"}, app(t)...)...)
 	await := func(want cluster.Status) {
 		require.Eventually(t, func() bool { return statusOf(t, registry, "n2") == want }, patience, tick, "n2 never is %q", want)
 	}
@@ -48,7 +48,7 @@ func TestANodeIsOfferedWhileItsProbeAnswers(t *testing.T) {
 
 func TestAnApplicationThatIsNotReadyInTimeIsStopped(t *testing.T) {
 	_, server := open(t)
-	r := start(t, server.URL, nil, append([]string{"--ready", "http://127.0.0.1:1/", "--ready-timeout", "500ms"}, app()...)...)
+	r := start(t, server.URL, nil, append([]string{"--ready", "http://127.0.0.1:1/", "--ready-timeout", "500ms"}, app(t)...)...)
 	assert.Equal(t, 1, r.code())
 	assert.NotEmpty(t, r.says("got terminated"))
 	assert.Equal(t, []string{"node.registered starting", "node.reported error", "node.left"}, events(t, server))
@@ -66,7 +66,7 @@ func TestHowTheApplicationEndsIsHowTheAgentEnds(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			registry, server := open(t)
-			r := start(t, server.URL, nil, app()...)
+			r := start(t, server.URL, nil, app(t)...)
 			awaitReport(t, registry, cluster.Active)
 			r.tell(row.order)
 			assert.Equal(t, row.code, r.code())
@@ -77,7 +77,7 @@ func TestHowTheApplicationEndsIsHowTheAgentEnds(t *testing.T) {
 
 func TestACodeOfItsOwnAfterSIGTERMIsPassedOn(t *testing.T) {
 	registry, server := open(t)
-	r := start(t, server.URL, []string{"APP_ON_TERM=wait"}, app()...)
+	r := start(t, server.URL, []string{"APP_ON_TERM=wait"}, app(t)...)
 	awaitReport(t, registry, cluster.Active)
 	r.signal(syscall.SIGTERM)
 	r.await("got terminated")
@@ -120,7 +120,7 @@ func TestACommandThatCannotRunRegistersNothing(t *testing.T) {
 
 func TestSignalsAreHandedOn(t *testing.T) {
 	registry, server := open(t)
-	r := start(t, server.URL, nil, app()...)
+	r := start(t, server.URL, nil, app(t)...)
 	awaitReport(t, registry, cluster.Active)
 	for s, says := range map[syscall.Signal]string{
 		syscall.SIGHUP: "got hangup", syscall.SIGQUIT: "got quit", syscall.SIGUSR1: "got user defined signal 1",

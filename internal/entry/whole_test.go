@@ -7,11 +7,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,48 +19,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/buildtest"
 	"github.com/detourhq/detour/internal/child"
-	"github.com/detourhq/detour/internal/locallambda"
 	"github.com/detourhq/detour/internal/redistest"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
 // patience bounds every wait of these tests.
 const patience = 30 * time.Second
-
-// workshop is a folder for what is built once for all tests.
-var workshop string
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "detour-entry-")
-	if err != nil {
-		panic(fmt.Sprintf("entry: make a folder: %v", err))
-	}
-	defer os.RemoveAll(dir)
-	workshop = dir
-	m.Run()
-}
-
-// built has the detour binary and the application in the workshop.
-var built = sync.OnceValue(func() error {
-	// The test cache knows what a test opens, not what the compiler reads for it.
-	for _, folder := range []string{"cmd", "internal", "pkg"} {
-		err := fs.WalkDir(os.DirFS("../.."), folder, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
-				return err
-			}
-			_, err = os.ReadFile(filepath.Join("../..", path))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if err := locallambda.Build(context.Background(), "../..", "./cmd/detour", filepath.Join(workshop, "detour")); err != nil {
-		return err
-	}
-	return locallambda.Build(context.Background(), "../..", "./internal/entry/testdata/app", filepath.Join(workshop, "app"))
-})
 
 // run is one run of the binary, as a rule with the application.
 type run struct {
@@ -77,19 +41,21 @@ type run struct {
 }
 
 // app is the application's command.
-func app() []string { return []string{"--", filepath.Join(workshop, "app")} }
+func app(t *testing.T) []string {
+	t.Helper()
+	return []string{"--", buildtest.Program(t, "./internal/entry/testdata/app")}
+}
 
 // start starts "detour agent" for node n1 on the registry at url. Environment are
 // NAME=VALUE, args more flags and the command.
 func start(t *testing.T, url string, environment []string, args ...string) *run {
 	t.Helper()
-	require.NoError(t, built())
 	r := &run{t: t, over: make(chan struct{})}
 	flags := []string{
 		"agent", "--redis", url, "--id", "n1", "--group", "blue", "--endpoint", "http://n1.example.com",
 		"--target", "none", "--pulse-every", "200ms", "--grace", "100ms", "--quiet", "300ms",
 	}
-	r.cmd = exec.CommandContext(context.Background(), filepath.Join(workshop, "detour"), append(flags, args...)...)
+	r.cmd = exec.CommandContext(context.Background(), buildtest.Program(t, "./cmd/detour"), append(flags, args...)...)
 	r.cmd.Env = append(os.Environ(), environment...)
 	out, in, err := os.Pipe()
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/detourhq/detour/internal/child"
+	"github.com/detourhq/detour/internal/locallambda"
 )
 
 const (
@@ -51,19 +52,11 @@ func Start(t testing.TB) *Server {
 
 // find looks in the module's folder first: there the version is pinned.
 func find() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
-			continue
-		}
-		program := filepath.Join(dir, "dist", "venv", "bin", "moto_server")
+	if root, err := locallambda.FindModule("."); err == nil {
+		program := filepath.Join(root, "dist", "venv", "bin", "moto_server")
 		if _, err := os.Stat(program); err == nil {
 			return program, nil
 		}
-		break
 	}
 	return exec.LookPath("moto_server")
 }

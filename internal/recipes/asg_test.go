@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/buildtest"
 	"github.com/detourhq/detour/pkg/cluster"
 )
 
@@ -110,12 +111,11 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 	if err != nil {
 		t.Skip("no systemd-analyze on this machine")
 	}
-	require.NoError(t, built())
 	dir := t.TempDir()
 	for from, to := range map[string]string{filepath.Join(root, "docs/recipes/asg/detour-agent.service"): "detour-agent.service", "testdata/units/app.service": "app.service"} {
 		text, err := os.ReadFile(from)
 		require.NoError(t, err)
-		here := strings.NewReplacer("/usr/local/bin/detour", filepath.Join(workshop, "detour"), "/opt/app/run", filepath.Join(workshop, "app")).Replace(string(text))
+		here := strings.NewReplacer("/usr/local/bin/detour", buildtest.Program(t, detour), "/opt/app/run", buildtest.Program(t, application)).Replace(string(text))
 		place(t, filepath.Join(dir, to), here, 0o644)
 	}
 	cmd := exec.CommandContext(t.Context(), tool, "verify", filepath.Join(dir, "detour-agent.service"))

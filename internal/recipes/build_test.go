@@ -3,64 +3,38 @@
 package recipes
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/detourhq/detour/internal/locallambda"
+	"github.com/detourhq/detour/internal/buildtest"
 )
 
 // root is the module's folder.
 const root = "../.."
 
-// workshop is a folder for what is built once for all tests.
-var workshop string
+// Packages of the programs that recipes run, and of the function behind the load
+// balancer.
+const (
+	detour      = "./cmd/detour"
+	application = "./internal/recipes/testdata/app"
+	function    = "./functions/redirect"
+)
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "detour-recipes-")
-	if err != nil {
-		panic(fmt.Sprintf("recipes: make a folder: %v", err))
-	}
-	defer os.RemoveAll(dir)
-	workshop = dir
 	flag.Parse()
 	if err := flag.Set("test.parallel", "6"); err != nil { // these tests wait much more than they work
 		panic(fmt.Sprintf("recipes: run in parallel: %v", err))
 	}
 	m.Run()
 }
-
-// built has detour, the redirect function and the application in the workshop.
-var built = sync.OnceValue(func() error {
-	// The test cache knows what a test opens, not what the compiler reads for it.
-	for _, folder := range []string{"cmd", "functions/redirect", "internal", "pkg"} {
-		err := fs.WalkDir(os.DirFS(root), folder, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") {
-				return err
-			}
-			_, err = os.ReadFile(filepath.Join(root, path))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	for name, pkg := range map[string]string{"detour": "./cmd/detour", "redirect": "./functions/redirect", "app": "./internal/recipes/testdata/app"} {
-		if err := locallambda.Build(context.Background(), root, pkg, filepath.Join(workshop, name)); err != nil {
-			return err
-		}
-	}
-	return nil
-})
 
 // edit is one change to a recipe's text: what an operator fills in, or what a test
 // spoils to see that it matters.
@@ -90,8 +64,7 @@ func place(t *testing.T, path, text string, mode fs.FileMode) {
 // install puts the application into dir, with its version.
 func install(t *testing.T, dir, version string) {
 	t.Helper()
-	require.NoError(t, built())
-	program, err := os.ReadFile(filepath.Join(workshop, "app"))
+	program, err := os.ReadFile(buildtest.Program(t, application))
 	require.NoError(t, err)
 	place(t, filepath.Join(dir, "run"), string(program), 0o755)
 	place(t, filepath.Join(dir, "version"), version, 0o644)

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/detourhq/detour/internal/buildtest"
 )
 
 // instanceID is what the metadata service calls the machine.
@@ -38,7 +40,7 @@ func newMachine(w *world, edits ...edit) *machine {
 	place(w.t, filepath.Join(units, "app.service"), string(application), 0o644)
 	place(w.t, filepath.Join(w.root, "etc/app.env"), "APP_LISTEN='"+m.address+"'\n", 0o644)
 	require.NoError(w.t, os.MkdirAll(filepath.Join(w.root, "usr/local/bin"), 0o755))
-	require.NoError(w.t, os.Symlink(filepath.Join(workshop, "detour"), filepath.Join(w.root, "usr/local/bin/detour")))
+	require.NoError(w.t, os.Symlink(buildtest.Program(w.t, detour), filepath.Join(w.root, "usr/local/bin/detour")))
 
 	metadata := httptest.NewServer(http.HandlerFunc(serveMetadata))
 	w.t.Cleanup(metadata.Close)

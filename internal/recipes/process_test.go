@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/detourhq/detour/internal/buildtest"
 	"github.com/detourhq/detour/internal/child"
 )
 
@@ -26,7 +27,7 @@ type process struct {
 // is killed at the end of the test.
 func launch(t *testing.T, log *journal, argv, environment []string) (*process, error) {
 	t.Helper()
-	p := &process{cmd: exec.CommandContext(context.Background(), lookUp(argv[0]), argv[1:]...), ended: make(chan struct{})}
+	p := &process{cmd: exec.CommandContext(context.Background(), lookUp(t, argv[0]), argv[1:]...), ended: make(chan struct{})}
 	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = environment, log, log
 	p.cmd.WaitDelay = time.Second // for what holds its output open
 	starter := child.NewStarter()
@@ -47,14 +48,16 @@ func launch(t *testing.T, log *journal, argv, environment []string) (*process, e
 }
 
 // searched is PATH for recipes: stand-ins, what was built, and the system's own.
-func searched() string {
+func searched(t *testing.T) string {
+	t.Helper()
 	here, _ := filepath.Abs(filepath.Join("testdata", "bin"))
-	return here + ":" + workshop + ":" + os.Getenv("PATH")
+	return here + ":" + filepath.Dir(buildtest.Program(t, detour)) + ":" + os.Getenv("PATH")
 }
 
 // lookUp finds a command as the started program's own environment would.
-func lookUp(name string) string {
-	for _, dir := range filepath.SplitList(searched()) {
+func lookUp(t *testing.T, name string) string {
+	t.Helper()
+	for _, dir := range filepath.SplitList(searched(t)) {
 		if path := filepath.Join(dir, name); name == filepath.Base(name) {
 			if info, err := os.Stat(path); err == nil && !info.IsDir() {
 				return path

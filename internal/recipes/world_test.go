@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/detourhq/detour/internal/buildtest"
 	"github.com/detourhq/detour/internal/localalb"
 	"github.com/detourhq/detour/internal/locallambda"
 	"github.com/detourhq/detour/internal/redistest"
@@ -46,7 +46,6 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
-	require.NoError(t, built())
 	w := &world{t: t, redis: redistest.Start(t), log: &journal{}}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -76,7 +75,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) startBalancer() {
 	t := w.t
 	function, err := locallambda.New(locallambda.Config{
-		Binary: filepath.Join(workshop, "redirect"), Copies: 2, WaitForCopy: true, Timeout: patience, Log: w.log,
+		Binary: buildtest.Program(t, function), Copies: 2, WaitForCopy: true, Timeout: patience, Log: w.log,
 		Env: map[string]string{"DETOUR_REDIS_URL": w.redis.URL, "DETOUR_REDIS_TIMEOUT": "10s", "DETOUR_ORIGINS": "detour=green", "DETOUR_FADE_IN": "0s"},
 	})
 	require.NoError(t, err)
@@ -110,7 +109,7 @@ var hosts atomic.Int64
 
 // environment is what every program on the machine has.
 func (w *world) environment(more ...string) []string {
-	return append([]string{"PATH=" + searched(), "HOME=" + w.root, "TMPDIR=" + w.root, "AWS_EC2_METADATA_DISABLED=true"}, more...)
+	return append([]string{"PATH=" + searched(w.t), "HOME=" + w.root, "TMPDIR=" + w.root, "AWS_EC2_METADATA_DISABLED=true"}, more...)
 }
 
 func (w *world) until(what string, ok func() bool) {
