@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -180,11 +181,12 @@ func (c *crowded) noted() (scripts, reads map[string][]time.Duration) {
 }
 
 // The server runs one script at a time, and nothing else meanwhile. A busy machine
-// makes it look slow, so it has a few tries; a script that does too much fails all.
+// makes each look slow now and then, so there are a few tries; a script that does
+// too much is slow in all of them.
 func TestNoScriptBlocksACrowdedRegistry(t *testing.T) {
 	c := newCrowded(t)
-	var slow map[string][]time.Duration
-	for range 5 {
+	var suspects map[string][]time.Duration
+	for try := range 5 {
 		c.fill()
 		c.burden()
 		c.watch(longest)
@@ -195,12 +197,17 @@ func TestNoScriptBlocksACrowdedRegistry(t *testing.T) {
 		require.Len(t, result.Stamped, silent)
 		require.Len(t, result.Mended, 2*silent)
 		require.Zero(t, c.raw.HLen(t.Context(), key+"left").Val()-1, "but for the one that has just left")
-		if slow, _ = c.noted(); len(slow) == 0 {
+		slow, _ := c.noted()
+		if try == 0 {
+			suspects = slow
+		}
+		maps.DeleteFunc(suspects, func(script string, _ []time.Duration) bool { return slow[script] == nil })
+		if len(suspects) == 0 {
 			return
 		}
 		t.Logf("longer than %v: %v", longest, slow)
 	}
-	t.Errorf("scripts take longer than %v: %v", longest, slow)
+	t.Errorf("scripts take longer than %v each time, at first: %v", longest, suspects)
 }
 
 // BenchmarkSweep10000: at most 150 ms with 1,500 nodes to prune, no script over 5 ms.

@@ -17,6 +17,7 @@ import (
 // function's name; green instance by instance, by what AWS says of them alone. The
 // heartbeat function does all the rest.
 func TestADeploymentByCommandsAndEventsLosesNothing(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := newStack(t, true)
 	r := s.under(100, func() {
 		s.version++
@@ -71,6 +72,7 @@ func TestADeploymentByCommandsAndEventsLosesNothing(t *testing.T) {
 // AWS takes an instance that stands in for a paused group: it is where redirects
 // lead until then.
 func TestAnInstanceThatStandsInIsTakenWithoutALoss(t *testing.T) {
+	t.Parallel() // it mostly waits
 	s := newStack(t, true)
 	r := s.under(200, func() {
 		paused := s.pause("blue")
@@ -117,6 +119,7 @@ func (s *stack) replaceAll(group string, between ...func()) {
 
 // The checker finds a rule that is not switched, and one that comes back too early.
 func TestADeploymentWhoseRulesAreWrongLosesRequests(t *testing.T) {
+	t.Parallel() // it mostly waits
 	for name, spoil := range map[string]struct {
 		rules   bool
 		between func(*stack) // while the nodes are down

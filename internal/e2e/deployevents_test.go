@@ -62,7 +62,7 @@ func (s *stack) launch(group string) *traffic.Node {
 	s.t.Helper()
 	s.hosts++
 	id := fmt.Sprintf("%s-%d", group, s.hosts)
-	n := &traffic.Node{ID: id, Group: group, Target: "i-" + id, Address: fmt.Sprintf("127.0.0.%d:0", 1+s.hosts)}
+	n := &traffic.Node{ID: id, Group: group, Target: "i-" + id, Address: fmt.Sprintf("127.0.%d.%d:0", s.network, s.hosts)}
 	completed := s.aws.AutoScaling.Wait(group, launchHook, n.Target)
 	s.tell("launch", group, n.Target)
 	assert.Empty(s.t, completed, "nothing is up yet")

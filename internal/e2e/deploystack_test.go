@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ type stack struct {
 	url       string // of aws
 	heartbeat *locallambda.Host
 	log       *journal // of the functions
+	network   int64    // of the nodes' addresses: no other stack is given their ports
 	hosts     int      // addresses given to nodes
 
 	nodes   map[string][]*traffic.Node // by group
@@ -40,6 +42,9 @@ type stack struct {
 	phase  string
 	sweeps int
 }
+
+// stacks counts the stacks that tests were given.
+var stacks atomic.Int64
 
 // groupsOf are the stack's groups; a group's rule, target group and first path
 // segment are called like it.
@@ -56,7 +61,7 @@ const (
 func newStack(t *testing.T, rules bool) *stack {
 	t.Helper()
 	redis := redistest.Start(t)
-	s := &stack{t: t, registry: openRegistry(t, redis.URL), log: &journal{}, nodes: make(map[string][]*traffic.Node), version: 1}
+	s := &stack{t: t, registry: openRegistry(t, redis.URL), log: &journal{}, network: 100 + stacks.Add(1), nodes: make(map[string][]*traffic.Node), version: 1}
 	t.Cleanup(s.tellLog)
 	var err error
 	s.alb, err = localalb.New(localalb.Config{})

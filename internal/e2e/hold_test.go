@@ -75,9 +75,9 @@ func (c *crowd) densest(span time.Duration) (most int) {
 
 // Each held request occupies a copy of the function of its own.
 func TestACrowdThroughAHoldLosesNothing(t *testing.T) {
-	const clients, held = 200, 3 * time.Second
+	const clients, held = 200, time.Second
 	w := newWorld(t, clients, map[string]string{
-		"DETOUR_HOLD_MAX": "28s", "DETOUR_HOLD_LIMIT": "300", "DETOUR_HOLD_PER_SOURCE": "300",
+		"DETOUR_HOLD_MAX": "20s", "DETOUR_HOLD_LIMIT": "300", "DETOUR_HOLD_PER_SOURCE": "300",
 	})
 	blue, green := startNode(t, "127.0.0.2"), startNode(t, "127.0.0.3")
 	w.register(t, "blue-1", "blue", blue.endpoint)

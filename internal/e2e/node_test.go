@@ -50,7 +50,7 @@ func startNode(t *testing.T, ip string) *node {
 
 // quiet returns once nothing has arrived for a while.
 func (n *node) quiet(ctx context.Context) error {
-	const enough = 300 * time.Millisecond
+	const enough = time.Second
 	for last := -1; ; {
 		n.mu.Lock()
 		arrived := len(n.got)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/detourhq/detour/internal/locallambda"
 	"github.com/detourhq/detour/pkg/cluster"
@@ -24,7 +25,7 @@ var unforgiving = map[string]string{"DETOUR_STALE_IF_ERROR": "0s"}
 // No request that begins after a pause was acknowledged, and ends before its end
 // was asked for, is led to a paused node; not by any copy of the function.
 func TestNoRequestIsLedToAPausedNode(t *testing.T) {
-	const copies, enough = 8, 10_000
+	const copies, enough = 8, 5_000
 	w := newWorld(t, copies, unforgiving)
 	h := w.quarrel(t, enough)
 
@@ -43,10 +44,13 @@ func TestTheCheckerFindsAFunctionThatDoesNotAsk(t *testing.T) {
 		t.Run("for "+trust, func(t *testing.T) {
 			w := newWorld(t, 1, nil)
 			w.function = w.host(t, bentFunction(t), 8, map[string]string{bentTrust: trust})
-			h := w.quarrel(t, 1000)
-			broken, tried := h.check()
-			assert.NotEmpty(t, broken)
-			t.Logf("%d of %d decisions within a pause were wrong", len(broken), tried)
+			var broken []string
+			for tries := 0; len(broken) == 0; tries++ { // on a busy machine a copy may decide less often
+				require.Less(t, tries, 20, "quarrels until it is found out")
+				var tried int
+				broken, tried = w.quarrel(t, 500).check()
+				t.Logf("%d of %d decisions within a pause were wrong", len(broken), tried)
+			}
 		})
 	}
 }
@@ -69,7 +73,7 @@ func (w *world) quarrel(t *testing.T, enough int64) *history {
 			id := own.group + n
 			own.nodes = append(own.nodes, w.register(t, id, own.group, "http://"+id+".example.com"))
 		}
-		running.Go(func() { assert.NoError(t, own.pauseAtRandom(ctx, func() bool { return sent.Load() >= enough })) })
+		running.Go(func() { assert.NoError(t, own.pauseAtRandom(ctx, sent, enough)) })
 	}
 	for range writers {
 		running.Go(func() {
@@ -118,9 +122,9 @@ type writer struct {
 }
 
 // pauseAtRandom pauses a node or the group as an operator does, or a node by its
-// own report, again and again until done.
-func (w *writer) pauseAtRandom(ctx context.Context, done func() bool) error {
-	for !done() && ctx.Err() == nil {
+// own report, again and again until enough decisions were asked for.
+func (w *writer) pauseAtRandom(ctx context.Context, sent *atomic.Int64, enough int64) error {
+	for sent.Load() < enough && ctx.Err() == nil {
 		n := w.nodes[rand.IntN(len(w.nodes))]
 		p := pausing{how: "by its report", nodes: []string{n.ID}}
 		pause, resume := w.byReport(ctx, n)
@@ -136,22 +140,27 @@ func (w *writer) pauseAtRandom(ctx context.Context, done func() bool) error {
 			return fmt.Errorf("pause %s: %w", n.ID, err)
 		}
 		p.from = w.history.now()
-		linger(ctx)
+		linger(ctx, sent, enough)
 		p.to = w.history.now()
 		if err := resume(); err != nil {
 			return fmt.Errorf("resume %s: %w", n.ID, err)
 		}
 		w.history.paused(p)
-		linger(ctx)
+		linger(ctx, sent, enough)
 	}
 	return nil
 }
 
-// linger lets up to 40 ms pass, so that some decisions fall in between.
-func linger(ctx context.Context) {
-	select {
-	case <-time.After(rand.N(40 * time.Millisecond)):
-	case <-ctx.Done():
+// linger returns when up to six more decisions per caller were asked for, however
+// long they take, so that some lie in between; or when those are enough.
+func linger(ctx context.Context, sent *atomic.Int64, enough int64) {
+	until := min(sent.Load()+rand.Int64N(6*writers), enough)
+	for sent.Load() < until {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
