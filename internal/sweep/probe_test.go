@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -124,13 +125,14 @@ func TestOnlyStaleNodesAreAskedAndNobodyWhenProbesAreOff(t *testing.T) {
 func TestAFewAreAskedAtOnce(t *testing.T) {
 	var at, most atomic.Int32
 	full := make(chan struct{}) // closed when as many as may ask are asking
+	fill := sync.OnceFunc(func() { close(full) })
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		n := at.Add(1)
 		defer at.Add(-1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
 		if n == probesAtOnce {
-			close(full)
+			fill()
 		}
 		select {
 		case <-full:
@@ -139,7 +141,7 @@ func TestAFewAreAskedAtOnce(t *testing.T) {
 	}))
 	defer server.Close()
 	w := newWorld(t)
-	for i := range 2*probesAtOnce - 1 { // one fewer than would close full twice
+	for i := range 2*probesAtOnce - 1 {
 		id := fmt.Sprintf("n%02d", i)
 		w.registerAs(cluster.Descriptor{ID: id, Probe: server.URL})
 		w.heard(id, time.Hour)
