@@ -147,7 +147,8 @@ func TestADeploymentWhoseRulesAreWrongLosesRequests(t *testing.T) {
 			assert.Positive(t, r.Failed)
 			assert.Positive(t, r.OK)
 			for _, failure := range r.Failures {
-				assert.Equal(t, http.StatusBadGateway, failure.Status, failure)
+				// Or the connection was closed behind an early 502, and the next request met that.
+				assert.Contains(t, []int{http.StatusBadGateway, 0}, failure.Status, failure)
 			}
 		})
 	}
