@@ -82,7 +82,6 @@ func TestAClusterThatFailsCostsNoAnswerAndNoTime(t *testing.T) {
 // what it knew, and soon after by what the successor holds: it may first have to
 // find out that the member it asks for the way is the one that stands still.
 func TestAPrimaryThatStandsStillCostsNoAnswerAndNoTime(t *testing.T) {
-	t.Parallel() // it is a matter of waiting
 	redis := redistest.StartCluster(t, 3, 3)
 	w := newWorldOn(t, nil, redis.URL, 1, hurried)
 	w.register(t, "g1", "green", "http://g1.example.com")
